@@ -1413,3 +1413,27 @@ def the_log_of_a_newcomer_cannot_be_written(w):
 @case("bad-settings", about=["n2"], heals=False)
 def one_that_is_gone_has_one_port_twice(w):
     w.form(); w[2].kill(); w[2].settings["http.port"] = w[2].transport; w[2].write()
+
+# Another examiner's, without the answers.
+
+@case("wrong-seed", about=["n2"])
+def a_newcomer_names_only_itself(w):
+    for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts(w.nodes[:2])
+    w[2].settings[HOSTS] = w.hosts(w.nodes[2:])
+    w.form(0, 1); w.start(2); w.wait(w[2].master, 20)
+
+@case("wrong-seed", about=["n2"], asked=2)
+def a_newcomer_mistypes_its_cluster_and_the_ports_of_all_others(w):
+    for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts(w.nodes[:2])
+    w[2].settings["cluster.name"] = "shpo"
+    w[2].settings[HOSTS] = json.dumps([f"127.0.0.1:{free_port()}" for _ in range(2)])
+    w.form(0, 1); w[2].start()
+
+@case("data-damaged", about=["n2"])
+def the_data_of_one_is_removed_while_it_runs(w):
+    w.form(); w[2].wipe(); put(w[0].http, "/_zazen/kv/after", "it")
+    w.wait(lambda: w[2].pid() is None, 20)
+
+@case("bad-settings", about=["n2"])
+def the_file_of_one_that_is_gone_was_emptied(w):
+    w.form(); w[2].kill(); open(w[2].file, "w").close()

@@ -193,9 +193,12 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 fn given_over(path: &Path) -> String {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // Where nobody may look nothing is known of the files.
-    let closed = path.parent().filter(|home| home.exists() && fs::metadata(path).is_err());
-    if let Some(home) = closed {
-        return format!("chown -R {user}:{group} {}", quoted(&home.display().to_string()));
+    let (home, barred) = (path.parent().filter(|_| fs::metadata(path).is_err()), barred(path));
+    if let Some(home) = home {
+        let opened = barred.filter(|barred| *barred != home);
+        let opened =
+            opened.map_or_else(String::new, |dir| format!("chmod a+x {} && ", quoted(&dir.display().to_string())));
+        return format!("{opened}chown -R {user}:{group} {}", quoted(&home.display().to_string()));
     }
     let is_barred =
         |file: &PathBuf| File::open(file).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
@@ -208,6 +211,15 @@ fn given_over(path: &Path) -> String {
     files.sort();
     let files = std::iter::once(path.to_owned()).chain(files).map(|file| quoted(&file.display().to_string()));
     format!("chown {user}:{group} {}", files.collect::<Vec<_>>().join(" "))
+}
+
+/// The outermost directory above a file into which this user may not go.
+fn barred(path: &Path) -> Option<&Path> {
+    let above: Vec<&Path> = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).collect();
+    let is_barred = |dir: &&Path| {
+        rustix::fs::access(*dir, rustix::fs::Access::EXEC_OK).is_err_and(|error| error == rustix::io::Errno::ACCESS)
+    };
+    above.into_iter().rev().find(is_barred)
 }
 
 /// The file beside one that is missing that is called alike, but for how it ends.

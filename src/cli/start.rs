@@ -130,6 +130,9 @@ impl StartArgs {
         if let Some(server) = server {
             server.stop(DRAIN).await;
         }
+        if let Some(Ended::DiskFailed(error)) = &ended {
+            inquiry::tell_of_end(&settings, start_failure::after_disk_failed(error, &settings)).await;
+        }
         outcome(ended)
     }
 }

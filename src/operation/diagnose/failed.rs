@@ -1,5 +1,5 @@
-//! Starts that failed, as the nodes told those among their seed hosts that run: on a machine of its own there is nobody else
-//! who could say why a node is not there.
+//! Starts that failed, and nodes that ended by themselves, as they told those among their seed hosts that run: on a machine of
+//! its own there is nobody else who could say why a node is not there.
 
 use super::case::{Case, verdict};
 use super::obstacle::Obstacle;
@@ -17,6 +17,9 @@ pub struct FailedStart {
     /// Whether it runs all the same, and is no member for what is wrong with itself.
     #[serde(default)]
     pub runs: bool,
+    /// Whether it had started, and ended for what was wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
     /// Its `cluster.name`, if it told that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
@@ -43,7 +46,11 @@ impl FailedStart {
 
     /// What keeps it from being a member, behind its name.
     pub(super) fn what(&self) -> String {
-        let how = if self.runs { "runs, and has no master" } else { "cannot start" };
+        let how = match (self.runs, self.ended) {
+            (true, _) => "runs, and has no master",
+            (false, true) => "ended by itself",
+            (false, false) => "cannot start",
+        };
         format!("{how}: {}", self.obstacle.fault)
     }
 
@@ -66,9 +73,10 @@ impl FailedStart {
 
     fn evidence(&self, told_at: u64) -> Evidence {
         let seconds = self.since_millis / 1_000;
-        let what = match self.runs {
-            true => format!("I had no master [{seconds}s] ago"),
-            false => format!("my start failed [{seconds}s] ago"),
+        let what = match (self.runs, self.ended) {
+            (true, _) => format!("I had no master [{seconds}s] ago"),
+            (false, true) => format!("I ended [{seconds}s] ago"),
+            (false, false) => format!("my start failed [{seconds}s] ago"),
         };
         Evidence { by: self.name.clone(), at_millis: told_at.saturating_sub(self.since_millis), what }
     }

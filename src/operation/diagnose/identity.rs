@@ -146,7 +146,7 @@ fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option
 }
 
 /// Whether two names differ in two letters at most, which stand together.
-fn is_slip(one: &str, other: &str) -> bool {
+pub(super) fn is_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let shorter = one.len().min(other.len());
     let before = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
@@ -155,7 +155,7 @@ fn is_slip(one: &str, other: &str) -> bool {
 }
 
 /// The seed hosts of a node but for itself. One without a port has that of the node.
-fn seeds_of_others(report: &Report) -> Vec<&String> {
+pub(super) fn seeds_of_others(report: &Report) -> Vec<&String> {
     let own = &report.explanation.node.address;
     let is_own = |seed: &&String| is_seed_of(seed, own) || seed.as_str() == own.host();
     report.facts.seeds.iter().flatten().filter(|seed| !is_own(seed)).collect()
@@ -290,9 +290,10 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     );
     if seeds.is_empty() && is_beside_many {
         let members: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
-        let summary = format!("{name} has no seed hosts and is a cluster by itself, beside one of the same name");
+        let summary =
+            format!("{name} has {} and is a cluster by itself, beside one of the same name", no_others(case.me));
         let mend = case.hosts(case.me, &members, |host| Some(host.to_owned()));
-        return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
+        return Some(verdict(without_others(case.me), name, summary).because(evidence).mended(mend));
     }
     let wants_in = seeds_of_others(other).iter().any(|seed| is_seed_of(seed, &own.node.address));
     let is_lost = other.facts.members.len() <= 1 || its.master_node.is_none();
@@ -369,7 +370,6 @@ fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
         Some(_) | None => (case.me, other),
     };
     let (name, of) = (case.name(odd), case.name(home));
-    let has_seeds = odd.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
     let summary = format!(
         "{name} is a cluster by itself, beside that of {of}, whose configuration lies beside: neither is a seed host of the \
          other, and what each has is in its own cluster only"
@@ -378,8 +378,17 @@ fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
     let new = format!("{}-new", odd.facts.data);
     let joining = |start: Start| start.on(&new).with(HOSTS, &Worth::List(seeds.clone()));
     let mend = joiner.and_then(|joiner| case.restart(joiner, "", joining));
-    let code = if has_seeds { Code::WrongSeed } else { Code::NoSeeds };
-    verdict(code, name, summary).mended(mend).only(Certainty::Likely)
+    verdict(without_others(odd), name, summary).mended(mend).only(Certainty::Likely)
+}
+
+/// What is wrong with the seed hosts of who is a cluster by itself.
+fn without_others(report: &Report) -> Code {
+    if report.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty()) { Code::WrongSeed } else { Code::NoSeeds }
+}
+
+/// The same in words, of one that names no other node.
+fn no_others(report: &Report) -> &'static str {
+    if without_others(report) == Code::NoSeeds { "no seed hosts" } else { "no seed host but itself" }
 }
 
 /// A seed host of this cluster that is one by itself, as it has no seed hosts.

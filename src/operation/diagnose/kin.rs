@@ -1,6 +1,6 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
-use super::identity::{is_alone, is_seed_of};
+use super::identity::{is_alone, is_seed_of, seeds_of_others};
 use super::{Report, Sibling};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
@@ -17,7 +17,7 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
     // Next door may be a cluster that wants nothing of this one; who is alone may have been meant to be in it.
     let has_kin = |other: &&Report| {
-        let names_nobody = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
+        let names_nobody = |report: &Report| seeds_of_others(report).is_empty();
         let may_join = |report: &Report| is_alone(report) && names_nobody(report) && !report.facts.holds_something;
         let are_apart = is_alone(me) && (is_alone(other) || names_nobody(me)) || may_join(other);
         let beside = are_apart && lie_side_by_side(me, other);

@@ -1,7 +1,8 @@
 //! What a node's seed hosts should be: all that is wrong with them is put right in one line.
 
 use super::case::{Case, verdict};
-use super::identity::is_seed_of;
+use super::identity::{is_seed_of, is_slip};
+use super::kin::is_beside;
 use super::reach::outcome;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
@@ -202,7 +203,17 @@ pub(super) fn missing(case: &Case<'_>, report: &Report) -> Vec<String> {
 fn by_files<'a>(case: &Case<'a>, report: &'a Report) -> impl Iterator<Item = Address> + use<'a> {
     let cluster = report.explanation.cluster_name.as_str();
     let ours = case.siblings().map(|known| known.sibling).filter(move |sibling| sibling.cluster == cluster);
-    ours.filter_map(super::Sibling::place)
+    let ours: Vec<Address> = ours.filter_map(super::Sibling::place).collect();
+    let alone = ours.iter().all(|place| *place == report.explanation.node.address);
+    ours.into_iter().chain(alone.then(|| by_files_of_like_name(report)).into_iter().flatten())
+}
+
+/// Where the nodes are to listen whose files lie beside that of one that never was in a cluster and knows nobody of its own:
+/// the name of its cluster may be a slip as well.
+fn by_files_of_like_name(report: &Report) -> impl Iterator<Item = Address> + use<'_> {
+    let (own, is_new) = (report.explanation.cluster_name.as_str(), report.explanation.cluster_uuid.is_none());
+    let is_like = move |one: &&super::Sibling| is_new && is_beside(report, one) && is_slip(&one.cluster, own);
+    report.facts.siblings.iter().filter(is_like).filter_map(super::Sibling::place)
 }
 
 /// Those of some places that are not among the seed hosts of a node, nor its own, each once.

@@ -58,6 +58,16 @@ pub async fn tell_of_failed_start(settings: &NodeSettings, told: Verdict) {
     }
 }
 
+/// The same of a node that ran, and ended because its disk failed.
+pub async fn tell_of_end(settings: &NodeSettings, told: Verdict) {
+    if settings.discovery.kind == DiscoveryKind::Zen && running(settings).is_none() {
+        let Verdict { code, summary, mend, .. } = told;
+        let ended =
+            FailedStart { ended: true, ..failed_start(settings, Obstacle { code, fault: in_short(&summary), mend }) };
+        let _ = timeout(TELLING_MAX, tell(settings, ended, Vec::new())).await;
+    }
+}
+
 /// The same of a configuration that makes no sense, by what does of it: this file, and what was given besides.
 pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     let name = absolute(Path::new(file));
@@ -114,7 +124,7 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
         about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
     let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
     let (cluster, data) = (Some(settings.cluster_name.to_string()), Some(absolute(&settings.path_data)));
-    FailedStart { name, addresses, runs: false, cluster, data, obstacle, since_millis: 0 }
+    FailedStart { name, addresses, runs: false, ended: false, cluster, data, obstacle, since_millis: 0 }
 }
 
 /// None if it is too long.
@@ -195,7 +205,8 @@ fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is
     // What is made of these is typed as well.
     let typed = |text: Option<String>| text.filter(|_| is_trusted).map(|text| printable(&text));
     let (cluster, data) = (typed(told.cluster), typed(told.data));
-    FailedStart { name: printable(&told.name), addresses, runs: told.runs, cluster, data, obstacle, since_millis: 0 }
+    let (name, runs, ended) = (printable(&told.name), told.runs, told.ended);
+    FailedStart { name, addresses, runs, ended, cluster, data, obstacle, since_millis: 0 }
 }
 
 #[cfg(test)]
@@ -209,6 +220,7 @@ mod tests {
             name: name.into(),
             addresses: vec![address.into()],
             runs: false,
+            ended: false,
             cluster: None,
             data: None,
             obstacle,

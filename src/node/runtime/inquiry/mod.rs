@@ -23,7 +23,7 @@ mod verify;
 pub(super) use credentials::origin_of;
 pub use facts::{LITTLE_ROOM, hosts_file, outward, room, roomy, seed_hosts};
 pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
-pub use failed::{tell_of_failed_start, tell_of_faults};
+pub use failed::{tell_of_end, tell_of_failed_start, tell_of_faults};
 pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;

@@ -135,7 +135,7 @@ fn listens_at(
 }
 
 /// Whether it was at an address of this host when it ran last.
-fn ran_here(sibling: &Sibling) -> bool {
+pub(super) fn ran_here(sibling: &Sibling) -> bool {
     let last = sibling.last.as_ref().and_then(|last| last.host().parse::<IpAddr>().ok());
     last.is_some_and(|host| is_here(&host))
 }

@@ -5,7 +5,7 @@ use super::configurations::{Configurations, rewritten};
 use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
 use super::facts::{absolute, room, roomy, seed_hosts};
 use super::note;
-use super::obstacle::{Held, Host, looked_at};
+use super::obstacle::{Held, Host, looked_at, ran_here};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
@@ -304,6 +304,8 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let (owner, is_mixed) = (owner(data), is_mixed(data));
     let note = Sibling { written: Vec::new(), ..note };
     let one = Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) };
+    // An address that is not here may be a slip.
+    let one = Sibling { is_elsewhere: one.is_elsewhere && !ran_here(&one), ..one };
     // The note is this user's.
     if is_gone { Some(one) } else { as_its_writer(one) }
 }

@@ -75,8 +75,8 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
         StartError::Store(error) => store(error, settings),
         StartError::OtherCluster { found, .. } => {
-            let named = || Some(text(settings, "cluster.name", found.as_str()));
-            (Code::WrongClusterName, missing::as_noted(settings).or_else(named))
+            let named = || (Code::WrongClusterName, Some(text(settings, "cluster.name", found.as_str())));
+            missing::as_noted(settings).map_or_else(named, |mend| (Code::BadSettings, Some(mend)))
         }
         StartError::FewFiles(_) => (Code::TooManyFiles, start(settings, MORE_FILES)),
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
@@ -117,8 +117,26 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         Some(holder) => {
             holder.who(settings).map_or_else(|| error.to_string(), |who| format!("{error}: it is held by {who}"))
         }
-        None => error.to_string(),
+        None => in_words(error, code, settings),
     };
+    Verdict { code, summary, certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
+}
+
+/// What the error says, and of a cluster that is another one only because the configuration lost its name, that it did.
+fn in_words(error: &StartError, code: Code, settings: &NodeSettings) -> String {
+    match (error, &settings.file) {
+        (StartError::OtherCluster { .. }, Some(file)) if code == Code::BadSettings => {
+            format!("[{}] says no more what it said when the node began last: {error}", file.display())
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What is told of a node that ended because its disk failed: where nothing else is known to help, it is started again.
+pub fn after_disk_failed(error: &StoreError, settings: &NodeSettings) -> Verdict {
+    let (code, mend) = store(error, settings);
+    let node = settings.node_name.as_deref().map(ToOwned::to_owned);
+    let (summary, mend) = (format!("its disk failed: {error}"), mend.or_else(|| start(settings, "")));
     Verdict { code, summary, certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
 }
 
@@ -245,12 +263,18 @@ fn instead_of(settings: &NodeSettings, pid: u32) -> Option<Mend> {
     if is_stopped(pid) {
         return Some(about(settings, Mend::command(format!("kill -CONT {pid}"))));
     }
-    start(settings, &ended(pid))
+    Some(about(settings, starts(settings)?.mend(&ended(pid))))
 }
 
-/// Does something, and starts the node.
+/// Does something, and starts the node, or starts it anew if it runs.
 fn start(settings: &NodeSettings, before: &str) -> Option<Mend> {
-    Some(about(settings, starts(settings)?.mend(before)))
+    let start = starts(settings)?;
+    let Some(pid) = running(settings).filter(|pid| *pid != std::process::id()) else {
+        return Some(about(settings, start.mend(before)));
+    };
+    let Mend { line, withheld, .. } = start.mend(&ended(pid));
+    let line = if before.is_empty() { line } else { format!("{before}{{ {line}; }}") };
+    Some(about(settings, Mend { withheld, ..Mend::command(line) }))
 }
 
 /// The start with what `zazen setup` made, or on loopback where all others are on this host; else the error says what to type.

@@ -1,7 +1,7 @@
 //! What to type where the certificate of a node, or its key, is gone or no good: they are made anew where they were made, and
 //! put where the node reads them.
 
-use super::{about, absolute, starts};
+use super::{about, absolute, running, starts};
 use crate::diagnose::{Mend, Renewal};
 use crate::runtime::addresses;
 use crate::runtime::inquiry::origin_of;
@@ -9,7 +9,8 @@ use crate::runtime::program;
 use crate::settings::NodeSettings;
 use std::path::Path;
 
-/// Makes them, and starts the node where both is done on one host; none if the file is another one.
+/// Makes them, and starts the node where both is done on one host; one that runs takes them over by itself. None if the file is
+/// another one.
 pub fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
     let security = &settings.security;
     let own = [(false, &security.certificate, &security.key), (true, &security.http_certificate, &security.http_key)];
@@ -31,7 +32,7 @@ pub fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
         certificate,
         read: named.iter().map(|(is_users, certificate, key)| (*is_users, &**certificate, &**key)).collect(),
     };
-    let mend = match starts(settings).filter(|_| renewal.is_here()) {
+    let mend = match starts(settings).filter(|_| renewal.is_here() && running(settings).is_none()) {
         Some(start) => start.mend(&format!("{} && ", renewal.line())),
         None => renewal.mend(),
     };

@@ -9,7 +9,7 @@ fn failed(number: usize, since_millis: u64) -> FailedStart {
     let mend = Mend { host: Some("10.0.0.9".into()), ..mend };
     let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
     let (name, addresses) = (format!("n{number}"), vec![address(number)]);
-    FailedStart { name, addresses, runs: false, cluster: None, data: None, obstacle, since_millis }
+    FailedStart { name, addresses, runs: false, ended: false, cluster: None, data: None, obstacle, since_millis }
 }
 
 /// A master of two more, that was told of these starts.
@@ -83,6 +83,17 @@ fn who_runs_and_is_not_believed_is_told_of_as_such() {
     let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
     assert_eq!(verdict.summary, "n2 runs, and has no master: cannot listen");
     assert!(verdict.evidence.iter().any(|one| one.what == "I had no master [3s] ago"), "{:?}", verdict.evidence);
+}
+
+#[test]
+fn a_voter_that_ended_because_its_disk_failed_is_told_of_with_that() {
+    let ended = FailedStart { ended: true, ..failed(2, 3_000) };
+    let mut leader = voters(told_of(vec![ended]));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
+    assert!(verdict.summary.ends_with("it ended by itself: cannot listen"), "{}", verdict.summary);
+    assert!(verdict.evidence.iter().any(|one| one.by == "n2" && one.what == "I ended [3s] ago"));
 }
 
 #[test]

@@ -14,7 +14,9 @@ fn stranger(number: usize, name: &str, uuid: u128) -> Report {
 #[test]
 fn a_cluster_that_nobody_named_is_not_spoken_of() {
     let ours = [follower(0, 0), follower(1, 0), follower(2, 0)];
-    for other in [stranger(7, "other", 9), stranger(7, "shop", 9)] {
+    let mut namesake = stranger(7, "shop", 9);
+    namesake.facts.file = Some("/srv/other/n7.yml".into());
+    for other in [stranger(7, "other", 9), namesake] {
         let told = judged(&[&ours[..], &[other]].concat());
         assert_eq!((told.verdicts, told.asked.len()), (Vec::new(), 3));
     }
@@ -96,8 +98,21 @@ fn who_is_alone_beside_a_cluster_and_names_nobody_is_spoken_of_unless_it_holds_s
     let told = |lone: &Report| verdicts(&[&ours[..], slice::from_ref(lone)].concat());
     let all = told(&lone);
     assert_eq!((all.len(), all[0].0, &*all[0].1), (1, Code::NoSeeds, "n7"), "{all:?}");
+    let of_itself = |mut lone: Report, asked: bool| {
+        lone.facts.seeds = Some(vec![address(7).to_string()]);
+        let mut all = [&ours[..], slice::from_ref(&lone)].concat();
+        all.rotate_left(if asked { 3 } else { 0 });
+        verdicts(&all).into_iter().map(|(code, name, _)| (code, name)).collect::<Vec<_>>()
+    };
+    for asked in [false, true] {
+        assert_eq!(
+            of_itself(lone.clone(), asked),
+            [(Code::WrongSeed, "n7".to_owned())],
+            "who names itself names nobody"
+        );
+    }
     lone.facts.holds_something = true;
-    assert_eq!(told(&lone), Vec::new());
+    assert_eq!((told(&lone), of_itself(lone.clone(), false)), (Vec::new(), Vec::new()));
     lone.facts.holds_something = false;
     lone.facts.file = Some("/srv/other/n7.yml".into());
     assert_eq!(told(&lone), Vec::new());

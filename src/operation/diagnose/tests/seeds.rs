@@ -72,6 +72,23 @@ fn a_seed_host_at_which_a_node_may_not_have_been_started_yet_stays() {
     assert!(told.iter().any(|(code, _, mend)| *code == Code::WrongSeed && mend == line), "{told:?}");
 }
 
+#[test]
+fn who_mistyped_its_name_and_its_seed_hosts_is_told_of_those_whose_files_lie_beside() {
+    let told = |cluster: &str| {
+        let mut asked = waiting(report(2));
+        asked.explanation.cluster_name = cluster.into();
+        asked.facts.seeds = Some(["10.0.0.0:9400", "10.0.0.1:9400"].map(Into::into).into());
+        for host in ["10.0.0.0:9400", "10.0.0.1:9400"] {
+            asked = found(asked, host.into(), PingOutcome::Refused, None);
+        }
+        asked.facts.siblings = vec![sibling(0), sibling(1)];
+        verdicts(&[asked]).into_iter().filter(|(code, ..)| *code == Code::WrongSeed).map(|(.., mend)| mend).next()
+    };
+    let line = r#"discovery.zen.ping.unicast.hosts: ["10.0.0.0:9300", "10.0.0.1:9300"]"#;
+    assert_eq!(told("shpo").as_deref(), Some(line));
+    assert_eq!(told("stage"), None, "that is no slip of theirs");
+}
+
 /// Three that never formed a cluster, of which the last one names two hosts where nobody is to listen.
 fn with_wrong_hosts_in_one_file() -> [Report; 3] {
     let wrong = [9301, 9302].map(at);
