@@ -184,9 +184,9 @@ fn a_run_that_breaks_a_rule_says_how_to_see_it_again() {
 
 #[test]
 fn changed_stories_break_no_rule_but_that_of_a_missing_protection() {
-    let (out, _) = ends_with(0, "sim --around tests/golden --runs 500");
-    assert!(out.starts_with("500 runs around ") && out.contains(", 0 failed, in "), "{out}");
-    let (out, _) = ends_with(1, "sim --around tests/golden --runs 1000 --jobs 1 --without named-votes");
+    let (out, _) = ends_with(0, "sim --around tests/golden --runs 150");
+    assert!(out.starts_with("150 runs around ") && out.contains(", 0 failed, in "), "{out}");
+    let (out, _) = ends_with(1, "sim --around tests/golden --runs 100 --jobs 1 --without every-bootstrap");
     assert!(out.contains("\nFAIL S"), "{out}");
     let replay = out.lines().find_map(|line| line.strip_prefix("replay: zazen ")).expect("a failure can be replayed");
     let (again, _) = ends_with(1, replay);

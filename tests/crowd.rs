@@ -88,7 +88,7 @@ fn a_node_of_a_crowd_pays_the_same_however_large_it_is_and_has_its_master_as_soo
     // To each other one a ping, its answer, and a word for each of three changes: a quorum is seen, a state is held, a
     // master is followed. The rest are joins and three publishes, the last of which makes all of them voters.
     assert!((155..170).contains(&few), "{few} messages for each of 30, who all ping all");
-    for (nodes, longer) in [(40, 1), (80, 1), (160, 3), (320, 3)] {
+    for (nodes, longer) in [(40, 1), (80, 1), (240, 3)] {
         for ((took, messages), before) in costs(nodes).into_iter().zip([start, loss]) {
             assert!(messages < 150, "{messages} messages for each of {nodes}");
             assert!(took <= before + Duration::from_millis(longer), "{took:?} for {nodes} nodes, {before:?} for 30");
@@ -181,7 +181,7 @@ fn first_hosts_that_cannot_be_master_are_passed_over_in_the_next_round() {
 
 #[test]
 fn random_runs_in_which_three_others_are_a_crowd_break_no_rule() {
-    for seed in 1..=40 {
+    for seed in 1..=25 {
         let tuning = Tuning { crowd: 2, ..Tuning::default() };
         let options = RunOptions {
             seed,

@@ -23,7 +23,7 @@ use zazen::zen::rules::Protection;
 const FOLDER: &str = "tests/golden";
 
 /// So many stories are changed.
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 600;
 
 /// So often a story is changed in search of what breaks without a protection, until something is found.
 const SEARCHED: u64 = 2_000;

@@ -4,6 +4,7 @@
 use super::openapi::Api;
 use super::shape::sorted_shape;
 use super::world::{Told, World, leaderless, led_by, node};
+use futures_util::future::join_all;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -253,16 +254,11 @@ impl Differences {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn recorded_requests_are_answered_as_by_the_original() {
     let (recordings, differences) = (recordings(), differences());
-    let mut worlds: BTreeMap<String, World> = BTreeMap::new();
     let api = Api::of(&world("led").await).await;
     let mut undescribed = Vec::new();
     let mut differing = Vec::new();
     let mut alike = Vec::new();
-    for Recording { world: name, request, answer } in &recordings {
-        if !worlds.contains_key(name) {
-            worlds.insert(name.clone(), world(name).await);
-        }
-        let told = ask(&worlds[name], request).await;
+    for (Recording { world: name, request, answer }, told) in asked_in_their_worlds(&recordings).await {
         let title = format!("{name} {request}");
         undescribed.extend(broken(&api, request, &told));
         let (expected, found) = (differences.evened(answer), differences.evened(&written(request, &told)));
@@ -285,6 +281,23 @@ async fn recorded_requests_are_answered_as_by_the_original() {
         listed * DIFFERING_MAX <= all,
         "{listed} of {all} requests differ on purpose, allowed is one in {DIFFERING_MAX}"
     );
+}
+
+/// What each is answered. Some wait for seconds, so the worlds are asked beside each other.
+async fn asked_in_their_worlds(recordings: &[Recording]) -> Vec<(&Recording, Told)> {
+    let mut worlds: BTreeMap<&str, Vec<&Recording>> = BTreeMap::new();
+    for recording in recordings {
+        worlds.entry(&recording.world).or_default().push(recording);
+    }
+    join_all(worlds.into_iter().map(|(name, all)| asked_in(name, all))).await.into_iter().flatten().collect()
+}
+
+async fn asked_in<'a>(name: &str, recordings: Vec<&'a Recording>) -> Vec<(&'a Recording, Told)> {
+    let (world, mut all) = (world(name).await, Vec::new());
+    for recording in recordings {
+        all.push((recording, ask(&world, &recording.request).await));
+    }
+    all
 }
 
 #[test]

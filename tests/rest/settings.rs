@@ -2,6 +2,7 @@
 
 use crate::world::{Told, World, leaderless, led_by, local, node, state_of};
 use axum::http::StatusCode;
+use futures_util::future::join_all;
 use serde_json::Value;
 use zazen::service::{Answer, PendingTask, Priority, Refusal};
 use zazen::settings::NodeSettings;
@@ -134,8 +135,10 @@ async fn a_read_only_cluster_takes_nothing_but_the_end_of_that() {
 #[tokio::test]
 async fn without_a_master_nothing_is_done_to_shards() {
     let world = World::new(leaderless(state_of("led")));
-    for path in ["/_forcemerge", "/_cache/clear", "/_upgrade", "/x/_forcemerge"] {
-        let told = world.ask("POST", path, &[], "").await;
+    let paths = ["/_forcemerge", "/_cache/clear", "/_upgrade", "/x/_forcemerge"];
+    // Each waits for a master for a while.
+    let all = join_all(paths.iter().map(|path| world.ask("POST", path, &[], ""))).await;
+    for (path, told) in paths.iter().zip(all) {
         let words = "blocked by: [SERVICE_UNAVAILABLE/2/no master];";
         assert_eq!(reason(&told), (503, "cluster_block_exception".into(), words.into()), "{path}");
     }

@@ -2,7 +2,7 @@
 
 use super::super::generation::Room;
 use super::double::{Call, Double, Image, Plan};
-use super::{IN_PIECES, PATH_DATA, ROOM, accepted, check, expect_same, fold, live_with, open_with, promise};
+use super::{Disks, IN_PIECES, PATH_DATA, ROOM, accepted, expect_same, fold, live_with, open_with, promise};
 use crate::runtime::store::Store;
 use crate::runtime::store::fs::Fs;
 use crate::zen::{Memory, Write};
@@ -21,17 +21,13 @@ fn calls_with(room: Room) -> Vec<Call> {
 
 /// The first promise that is broken if the machine dies at call `first` or later, and how many disks were tried.
 fn crash_from(first: usize, ignore: Option<usize>, room: Room) -> Result<usize, String> {
-    let mut tried = 0;
+    let mut disks = Disks::default();
     for crash in first..=calls_with(room).len() {
         let fs = Double::new(Image::empty(), Plan { crash: Some(crash), ignore, ..Plan::default() });
         let (progress, _) = live_with(&fs, room);
-        let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
-        for disk in disks.chain([fs.survivor()]) {
-            check(&disk, progress).map_err(|broken| format!("a crash before call {crash}: {broken}"))?;
-            tried += 1;
-        }
+        disks.check(&fs, progress).map_err(|broken| format!("a crash before call {crash}: {broken}"))?;
     }
-    Ok(tried)
+    Ok(disks.len())
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) ignore: Option<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Inode {
     File(Vec<u8>),
     Dir(BTreeMap<String, usize>),
@@ -72,7 +72,7 @@ impl Inode {
 }
 
 /// What is on a disk when nothing waits; the first inode is the root.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Image(Vec<Inode>);
 
 impl Image {

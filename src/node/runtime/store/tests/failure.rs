@@ -1,7 +1,7 @@
 //! Any one call that fails: the store stops for good, and what it promised is there.
 
 use super::double::{Double, Image, Plan};
-use super::{IN_PIECES, ROOM, check, life, live, live_with, open, promise};
+use super::{Disks, IN_PIECES, ROOM, life, live, live_with, open, promise};
 use crate::runtime::store::StoreError;
 use crate::runtime::store::generation::{Room, UNFINISHED};
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ fn a_call_that_fails_is_named_and_whatever_the_disk_kept_the_promises_hold() {
 }
 
 fn every_call_fails_once(room: Room) {
-    let reference = Double::new(Image::empty(), Plan::default());
+    let (reference, mut disks) = (Double::new(Image::empty(), Plan::default()), Disks::default());
     live_with(&reference, room).1.expect("nothing goes wrong");
     for (number, call) in reference.calls().iter().enumerate() {
         for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
@@ -30,10 +30,7 @@ fn every_call_fails_once(room: Room) {
                 }
                 Err(error) => panic!("{call:?}: {error}"),
             }
-            let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
-            for disk in disks.chain([fs.survivor()]) {
-                check(&disk, progress).unwrap_or_else(|broken| panic!("{kind:?} at {call:?}: {broken}"));
-            }
+            disks.check(&fs, progress).unwrap_or_else(|broken| panic!("{kind:?} at {call:?}: {broken}"));
         }
     }
 }

@@ -17,9 +17,10 @@ use super::{Store, StoreError};
 use crate::cluster::{ClusterState, KeyValue, Term, Uuid, Version};
 use crate::protocol::Disk;
 use crate::zen::{Memory, Promise, Write};
-use double::Double;
+use double::{Double, Image, Plan};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Little, so that a few writes fill a file.
 const ROOM: Room = Room { least: 2_400, most: 2_400, at_once: usize::MAX };
@@ -89,8 +90,18 @@ fn life() -> Vec<Vec<Write>> {
     ]
 }
 
+/// What is to be remembered after each of its writes, and before the first.
+static MEMORIES: LazyLock<Vec<Memory>> = LazyLock::new(|| {
+    let (writes, mut memory) = (life().concat(), Memory::default());
+    let after = writes.iter().map(|write| {
+        memory.apply(write);
+        memory.clone()
+    });
+    std::iter::once(Memory::default()).chain(after).collect()
+});
+
 /// How far a life went.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Progress {
     /// How many writes were handed to the store.
     tried: usize,
@@ -123,11 +134,10 @@ fn live_with(fs: &Double, room: Room) -> (Progress, Result<(), StoreError>) {
 }
 
 /// The memories that may be found after this much of a life.
-fn allowed(progress: Progress) -> Vec<Memory> {
-    let writes: Vec<Write> = life().concat();
-    let durable = writes[..progress.acknowledged].iter().rposition(|write| !Memory::is_lazy(write));
-    let least = durable.map_or(0, |last| last + 1);
-    (least..=progress.tried).map(|count| fold(&writes[..count])).collect()
+fn allowed(progress: Progress) -> &'static [Memory] {
+    static IS_LAZY: LazyLock<Vec<bool>> = LazyLock::new(|| life().concat().iter().map(Memory::is_lazy).collect());
+    let durable = IS_LAZY[..progress.acknowledged].iter().rposition(|is_lazy| !is_lazy);
+    &MEMORIES[durable.map_or(0, |last| last + 1)..=progress.tried]
 }
 
 fn fold(writes: &[Write]) -> Memory {
@@ -141,19 +151,39 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     parts(a) == parts(b) && a.accepted == b.accepted
 }
 
+/// What a machine that died may leave, of which much is the same wherever it died.
+#[derive(Default)]
+struct Disks(BTreeSet<(Image, Progress)>);
+
+impl Disks {
+    /// Checks each that was not found before, and what another process finds if only this one died.
+    fn check(&mut self, fs: &Double, progress: Progress) -> Result<(), String> {
+        for image in fs.images() {
+            if self.0.insert((image.clone(), progress)) {
+                check(&Double::new(image, Plan::default()), progress)?;
+            }
+        }
+        check(&fs.survivor(), progress)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 /// Opens a disk again: what it holds must be allowed, must be durable by then, and must be built upon.
 fn check(fs: &Double, progress: Progress) -> Result<(), String> {
     let (mut store, memory) = open(fs).map_err(|error| error.to_string())?;
     if !allowed(progress).iter().any(|allowed| is_same(allowed, &memory)) {
         return Err(format!("after {progress:?} it holds {memory:?}"));
     }
-    let again = Double::new(fs.synced(), double::Plan::default());
+    let again = Double::new(fs.synced(), Plan::default());
     expect_same("another crash", &again, &memory)?;
     let more = [promise(77), accepted(8)];
     store.write(&more).map_err(|error| error.to_string())?;
     let mut after = memory;
     more.iter().for_each(|write| after.apply(write));
-    expect_same("more writes", &Double::new(fs.synced(), double::Plan::default()), &after)
+    expect_same("more writes", &Double::new(fs.synced(), Plan::default()), &after)
 }
 
 fn expect_same(when: &str, fs: &Double, expected: &Memory) -> Result<(), String> {
