@@ -12,11 +12,11 @@ mod scripts;
 use scripts::Played;
 use std::fs;
 use std::time::Duration;
+use zazen::arena::{self, Arrow, Entry, FIELD, Figures, SCENARIOS, Scenario, Story, Trial};
 use zazen::lab::roster::ROSTER;
 use zazen::lab::zookeeper::{Server, Trust};
 use zazen::lab::{BEAT_EVERY, Participant, Rank};
 use zazen::settings::EXPERIMENTS;
-use zazen::sim::arena::{self, Arrow, Entry, FIELD, Figures, SCENARIOS, Scenario, Story, Trial};
 use zazen::sim::script::Script;
 use zazen::sim::{Boot, Fault, Unwatched, World};
 

@@ -1,7 +1,7 @@
 //! `zazen lab`: what it lists, prints and measures, and the page that it wrote.
 
 use super::ends_with;
-use zazen::sim::arena::{FIELD, SCENARIOS};
+use zazen::arena::{FIELD, SCENARIOS};
 
 const PAGE: &str = include_str!("../../docs/elections.md");
 

@@ -130,7 +130,8 @@ fn names_from_the_root<'a>(source: &Source, tokens: &'a [Token<'a>]) -> Vec<&'a 
         match text(at) {
             "{" => open.push(at > 1 && text(at - 2) == "mod"),
             "}" => drop(open.pop()),
-            "crate" | "zazen" | "zazen_core" | "zazen_node" | "zazen_operation" | "zazen_simulator"
+            "crate" | "zazen" | "zazen_core" | "zazen_elections" | "zazen_node" | "zazen_operation"
+            | "zazen_simulator"
                 if starts_a_path && text(at + 1) == "::" =>
             {
                 found.extend(heads(tokens, at + 2))

@@ -3,10 +3,10 @@
 use super::page::{self, Film};
 use super::tables::{self, Row, Sheet};
 use super::{Format, algorithm, markdown, scenario};
+use crate::arena::{self, Entry, FIELD, Figures, SCENARIOS, Scenario};
 use crate::cli::progress::Progress;
 use crate::cli::{CommandError, CommandOutcome, crew, failed, interrupt};
 use crate::sim::Detail;
-use crate::sim::arena::{self, Entry, FIELD, Figures, SCENARIOS, Scenario};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::Write;

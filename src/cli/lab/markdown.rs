@@ -2,9 +2,9 @@
 
 use super::page::Film;
 use super::tables::{COLUMNS, Row, Sheet, cells};
+use crate::arena::FIELD;
 use crate::cli::CommandError;
 use crate::cli::figures::count;
-use crate::sim::arena::FIELD;
 use std::io::Write;
 
 /// What stands above the tables.

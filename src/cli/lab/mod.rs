@@ -1,7 +1,7 @@
 //! `zazen lab`: the election algorithms in one arena.
 //!
 //! `list` names them, `run` plays one scenario with one of them and shows what happened, `compare` measures many over
-//! several seeds. What a run is stands in [`crate::sim::arena`]; here are arguments, tables and pages.
+//! several seeds. What a run is stands in [`crate::arena`]; here are arguments, tables and pages.
 
 mod compare;
 mod markdown;
@@ -10,7 +10,7 @@ mod run;
 mod tables;
 
 use super::{CommandError, CommandOutcome, interrupt};
-use crate::sim::arena::{self, Entry, FIELD, SCENARIOS, Scenario};
+use crate::arena::{self, Entry, FIELD, SCENARIOS, Scenario};
 use clap::{Args, Subcommand, ValueEnum};
 use std::io::Write;
 

@@ -1,8 +1,8 @@
 //! The page for a browser: tables, plots, and runs to step through, in one file that loads nothing.
 
 use super::tables::Sheet;
+use crate::arena::{Arrow, Entry, Remark, Scenario, TrialOutcome, Turn};
 use crate::cli::{CommandError, failed};
-use crate::sim::arena::{Arrow, Entry, Remark, Scenario, TrialOutcome, Turn};
 use serde::Serialize;
 use std::io::Write;
 

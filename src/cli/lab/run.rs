@@ -3,9 +3,9 @@
 use super::page::{self, Film};
 use super::tables::{self, Row};
 use super::{Format, NODES_MAX, algorithm, scenario};
+use crate::arena::{self, Entry, Scenario};
 use crate::cli::{CommandError, CommandOutcome, failed};
 use crate::sim::Detail;
-use crate::sim::arena::{self, Entry, Scenario};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! The tables of a comparison, as text.
 
+use crate::arena::{Scenario, Summary};
 use crate::cli::figures::count;
-use crate::sim::arena::{Scenario, Summary};
 use serde::Serialize;
 
 /// One algorithm in one scenario.

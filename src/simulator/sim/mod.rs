@@ -2,8 +2,8 @@
 //!
 //! The [`World`] drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a
 //! [`Watch`] to say. One thread, no wall clock; the same seed and the same calls give the same events. Zen enters it in
-//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`], near which [`trace_mutation`] looks. All
-//! algorithms meet in [`arena`]. What Zen itself did wrong is shown in [`flaws`].
+//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`], near which
+//! [`trace_mutation`] looks. What Zen itself did wrong is shown in [`flaws`].
 //!
 //! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
 //! [`World::inject`] after the other; then [`Fault::Heal`], and a verdict. A run that fails is made once more with
@@ -15,7 +15,6 @@
 //! ```
 
 mod afflict;
-pub mod arena;
 mod baseline;
 mod calls;
 pub mod check;

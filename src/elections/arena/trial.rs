@@ -2,8 +2,8 @@
 
 use super::record::{Asked, Lookout, Record};
 use crate::protocol::{Protocol, Time};
-use crate::sim::watch::{Violation, Watch};
 use crate::sim::{Detail, Fault, Mode, World};
+use crate::sim::{Violation, Watch};
 use std::time::Duration;
 
 /// How often two leaders are asked whether they would acknowledge a write.

@@ -7,7 +7,7 @@ use super::algorithms::Entry;
 use super::figures::{Figures, measure};
 use super::trial::Trial;
 use crate::protocol::{Rng, Time};
-use crate::sim::watch::Violation;
+use crate::sim::Violation;
 use crate::sim::{Detail, Fault, Mode, Quality};
 use std::time::Duration;
 

@@ -176,7 +176,7 @@ impl Story {
     fn leaders(&mut self) -> Result<(), String> {
         self.tell();
         let bout = self.bout()?;
-        let of = |(node, stance): (usize, &Option<crate::sim::arena::Stance>)| {
+        let of = |(node, stance): (usize, &Option<crate::arena::Stance>)| {
             let whom = match stance {
                 None => "down".to_owned(),
                 Some(stance) => match stance.leader {

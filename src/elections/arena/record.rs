@@ -1,7 +1,7 @@
 //! What happened in a bout, as it looks from outside: who stood where, who led, and what was sent.
 
 use crate::protocol::{Protocol, Ticket, Time};
-use crate::sim::watch::{Violation, Watch};
+use crate::sim::{Violation, Watch};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
