@@ -154,7 +154,7 @@ fn end(seed: u64) -> Result<u64, String> {
 #[test]
 fn runs_with_nodes_that_are_half_well_are_the_same_each_time_and_others_than_without() {
     // In the run of seed 5 what is drawn takes no effect.
-    let seeds = [1, 2, 3, 4, 6, 7, 8, 9, 10, 11];
+    let seeds = [1, 2, 3, 4, 6, 7];
     let ends = seeds.map(end);
     assert_eq!(ends, seeds.map(end));
     let well = seeds.map(|seed| Ok(played(&options(seed)).hash));
