@@ -1437,3 +1437,28 @@ def the_data_of_one_is_removed_while_it_runs(w):
 @case("bad-settings", about=["n2"])
 def the_file_of_one_that_is_gone_was_emptied(w):
     w.form(); w[2].kill(); open(w[2].file, "w").close()
+
+@case({"wrong-initial-master-nodes"}, about=["n0", "n1", "n2"])
+def all_name_http_ports_as_initial_master_nodes(w):
+    for node in w.nodes: node.settings[INITIAL] = json.dumps([f"127.0.0.1:{one.http}" for one in w.nodes])
+    w.start()
+
+@case("minimum-master-nodes-too-high", about=["n0", "n1", "n2"])
+def all_ask_for_three_and_one_is_told_that_it_cannot_be_master(w):
+    for node in w.nodes: node.settings[MINIMUM] = "3"
+    w.form(); w[2].kill(signal.SIGTERM); w[2].settings["node.master"] = "false"; w[2].start()
+
+@case({"bad-address"}, {"voter-down", "bad-address"}, about=["n1", "n2", None])
+def before_the_first_forming_one_has_an_address_of_another_host(w):
+    w[1].settings["network.host"] = "192.0.2.7"; w.start(0); w[1].write(); w[1].launch(); w[2].write()
+
+@case("http-port-in-seeds", about=["n2"])
+def a_member_has_an_http_port_among_its_seed_hosts(w):
+    w[2].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{w[1].http}"]); w.form()
+
+@case(count=4)
+def healthy_and_one_that_is_gone_for_good_was_replaced(w):
+    gone = w.nodes[1]
+    for node in w.nodes[:3]: node.settings[HOSTS] = w.hosts(w.nodes[:3])
+    w.form(0, 1, 2); gone.kill(); gone.wipe(); os.remove(gone.file)
+    w.nodes.remove(gone); w.nodes[2].start(); w.formed(w.nodes)

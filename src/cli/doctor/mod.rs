@@ -15,6 +15,7 @@ use super::{CommandError, CommandOutcome, failed};
 use crate::diagnose::{Certainty, Code, Mend, Verdict, Worth};
 use crate::runtime::Access;
 use crate::runtime::addresses;
+use crate::runtime::descriptors;
 use crate::runtime::listen::bind;
 use crate::runtime::printable::line;
 use crate::runtime::secure::{Side, ending, expiries, gate, open_sides, readable};
@@ -88,7 +89,7 @@ impl DoctorArgs {
                 data::look(&settings, &mut findings)
             }
         };
-        limits(&mut findings);
+        limits(&settings, &mut findings);
         let asker = Asker::new(&Access::default())?;
         runtime.block_on(seeds::look(&settings, (&asker, id.as_ref()), &mut findings));
         findings.once_each();
@@ -273,11 +274,13 @@ fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound:
     }
 }
 
-fn limits(findings: &mut Findings) {
+fn limits(settings: &NodeSettings, findings: &mut Findings) {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    if limit < 256 {
-        let mend = Mend::command("ulimit -n 65536");
-        findings.odd(Code::TooManyFiles, format!("a node may have [{limit}] files and sockets open"), Some(mend));
+    if limit < descriptors::LEAST {
+        findings.fatal(&StartError::FewFiles(limit), settings);
+    } else if limit < 256 {
+        let mend = start_failure::verdict(&StartError::FewFiles(limit), settings).mend;
+        findings.odd(Code::TooManyFiles, format!("a node may have [{limit}] files and sockets open"), mend);
     } else {
         findings.well(format!("it may have [{limit}] files and sockets open"));
     }

@@ -17,7 +17,7 @@ pub const CONNECTIONS_DEFAULT: usize = 8_192;
 const RESERVE_MAX: u64 = 128;
 
 /// With fewer a node among others can take nothing in beside its own files and calls.
-pub(super) const LEAST: u64 = 64;
+pub const LEAST: u64 = 64;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

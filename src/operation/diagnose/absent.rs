@@ -61,7 +61,25 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     let is_taken = |member: &&Member| {
         case.place(member).1.is_some_and(|address| case.is_unbelieved(&address) || case.at(&address).is_some())
     };
-    missing.filter(|member| !is_taken(member) && !is_turned_away(teller, &member.id)).map(of).collect()
+    let is_away = |member: &&Member| {
+        is_turned_away(teller, &member.id) || case.place(member).1.is_some_and(|address| is_cut(case, &address))
+    };
+    missing.filter(|member| !is_taken(member) && !is_away(member)).map(of).collect()
+}
+
+/// Whether the way to an address was cut by request, which is told by itself: who is there may run.
+fn is_cut(case: &Case<'_>, address: &Address) -> bool {
+    case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == address.as_str()))
+}
+
+/// Whether nothing is left of a node on its host, and those who vote without it are as good a number: somebody put another
+/// one in its place, or took it out.
+fn is_replaced(case: &Case<'_>, teller: &Report, node: &Remembered) -> bool {
+    let eligible = teller.facts.members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
+    let votes = |quota: &Quota| quota.of == Group::VotingSet && quota.is_met() && quota.members.len() == eligible;
+    let is_left = case.start(Some(&node.address), &node.name, Some(node.id.as_str())).is_some();
+    let is_whole = eligible % 2 == 1 && eligible > 1 && teller.explanation.needed.iter().any(votes);
+    is_whole && !is_left && is_on_a_known_host(case, &node.address)
 }
 
 /// Whether a node asks its master to take it in and is not reached by it: it runs, so that only its address is told of.
@@ -122,14 +140,14 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
     let Some(teller) = case.master() else { return Vec::new() };
     let is_gone = |node: &&Remembered| {
         let is_taken = teller.facts.members.iter().any(|(name, at, _)| *at == node.address || *name == node.name);
-        let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
         let runs = case.runs(&node.address);
         let is_away = is_turned_away(teller, node.id.as_str());
         let is_silent = !runs && !is_away && case.at(&node.address).is_none() && !case.is_unbelieved(&node.address);
         // It may have gone by another name then.
         let votes = |quota: &Quota| quota.members.iter().any(|member| *member.id == *node.id.as_str());
         let is_voter = teller.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet).any(votes);
-        node.failed && !is_taken && !is_cut && is_silent && !is_voter && !is_removed(case, node)
+        let is_known = is_cut(case, &node.address) || is_removed(case, node) || is_replaced(case, teller, node);
+        node.failed && !is_taken && is_silent && !is_voter && !is_known
     };
     let of = |node: &Remembered| {
         if let Some(process) = case.stopped(&node.address) {
@@ -272,7 +290,7 @@ pub(super) fn never_seen(case: &Case<'_>) -> Vec<Verdict> {
     let of = |seed: &String| {
         let address = place_of(seed)?;
         let is_silent = case.probe(&address) == Some(&Found::Silence);
-        let is_probed = case.probe(&address).is_some() && !is_silent;
+        let is_probed = case.probe(&address).is_some() && !is_silent || is_cut(case, &address);
         let is_found = case.is_there(&address) || is_probed || case.sibling_at(&address).is_some();
         (!is_found).then(|| {
             let (what, why, code) = match is_silent {

@@ -116,6 +116,18 @@ pub(super) fn adopted(case: &Case<'_>, report: &Report) -> Option<Mend> {
     Some(placed(case.command(report, line + &copy), None))
 }
 
+/// Makes anew what the asked node reads in the directory of its host, where its neighbours have theirs beside.
+pub(super) fn equipped_beside(case: &Case<'_>, neighbours: &super::Credentials) -> Option<Mend> {
+    let (host, origin) = (case.me.explanation.node.host(), neighbours.origin.as_ref());
+    let home = |certificate: &str| Some(certificate.rsplit_once('/')?.0.to_owned());
+    let read = home(case.me.facts.credentials.certificate.as_ref()?)?;
+    let theirs = home(neighbours.certificate.as_ref()?)?;
+    let (above, _) = theirs.rsplit_once('/')?;
+    let directory = origin.map_or(above, |origin| &origin.directory);
+    let line = setup(case.me, &format!("--renew --out {}", quoted(directory)), [host]);
+    (read == format!("{directory}/{host}")).then(|| placed(case.command(case.me, line), origin))
+}
+
 /// The same where its certificates only have ended.
 pub(super) fn renewed_elsewhere(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
     brought(case, report, (host, host), ("--renew ", &CERTIFICATES))

@@ -1,7 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
-use super::certify::{Origin, adopted, equipped, renewed_elsewhere};
+use super::certify::{Origin, adopted, equipped, equipped_beside, renewed_elsewhere};
 use super::distrust::{made_for_another, named_again, there};
 use super::kin::is_ours;
 use super::yaml::in_quotes;
@@ -292,6 +292,7 @@ fn take_over(case: &Case<'_>, others: &Address, kind: &Kind) -> Option<Mend> {
     let changes = changes(kind, &files);
     match &changes[..] {
         [] => None,
+        _ if is_all_of(&case.me.facts.credentials, &changes) => equipped_beside(case, &right.sibling.credentials),
         [(key, worth)] => Some(case.set(case.me, key, worth)),
         _ => case.restart(case.me, "", |start| with(start, &changes)),
     }

@@ -359,7 +359,9 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
     if here >= quota.needed {
         return None;
     }
-    let members = report.facts.members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
+    // Who was, and answers that it is no more, may be asked for in vain.
+    let may_vote = |address: &Address| case.at(address).is_none_or(|one| one.explanation.node.is_master_eligible());
+    let members = report.facts.members.iter().filter(|(_, at, is_eligible)| *is_eligible && may_vote(at)).count();
     let initial = report.explanation.needed.iter().find(|quota| quota.of == Group::InitialHosts);
     let known = here.max(members).max(initial.map_or(0, |quota| quota.members.len()));
     let name = case.name(report);
@@ -433,10 +435,16 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let missing: Vec<(String, &Member)> =
         quota.members.iter().filter(is_there).map(|member| (case.place(member).0, member)).collect();
     let addressless = |member: &Member| member.address.is_none() && !member.id.contains(':');
-    let strange: Vec<&(String, &Member)> = missing
-        .iter()
-        .filter(|(name, member)| by_name && addressless(member) && case.sibling_named(name).is_none())
-        .collect();
+    let is_nowhere = |member: &Member| {
+        let at = Address::from(&*member.id);
+        !case.is_there(&at) && case.sibling_at(&at).is_none() && !seeds.iter().any(|seed| is_seed_of(seed, &at))
+    };
+    let is_strange = |name: &str, member: &Member| match addressless(member) {
+        true => case.sibling_named(name).is_none(),
+        false => is_nowhere(member),
+    };
+    let strange: Vec<&(String, &Member)> =
+        missing.iter().filter(|(name, member)| by_name && is_strange(name, member)).collect();
     let runs: Vec<String> = case
         .reports
         .iter()

@@ -25,10 +25,15 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     verdicts.extend(seeds::of_http(case));
     let is_masterless = case.is_masterless();
+    let wrong = if is_masterless { seeds::wrong(case, case.me) } else { Vec::new() };
+    let is_wrong = |at: &Address| wrong.iter().any(|verdict| verdict.summary.contains(&format!("[{at}] among")));
     let mut quiet: Vec<Verdict> = Vec::new();
     for host in Case::silent_hosts(case.me).filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
         let name = case.name_at(&host.address);
-        if !is_blamed(&name) && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name)) {
+        if !is_blamed(&name)
+            && !is_wrong(&host.address)
+            && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name))
+        {
             let found = silent(case, host, &name);
             let is_vague = found.as_ref().is_some_and(|verdict| verdict.code == Code::LinkCut);
             if is_vague { quiet.extend(found) } else { verdicts.extend(found) }
@@ -354,10 +359,23 @@ fn unresolved(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(report, format!("[{}]: {}", host.host, host.why));
         // Whom nobody answered may be right.
-        let mend = if Unresolved::is_unanswered(&host.why) { None } else { seeds::mended(case, report) };
+        let mend = match &report.facts.hosts_file {
+            Some(file) if host.why.contains(DENIED) => given_over(case, report, &file.path),
+            Some(_) | None if Unresolved::is_unanswered(&host.why) => None,
+            Some(_) | None => seeds::mended(case, report),
+        };
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     report.explanation.unresolved.iter().map(of).collect()
+}
+
+/// What a system says of a file that one may not read.
+const DENIED: &str = "Permission denied";
+
+/// Gives a node's user a file that it reads again and again.
+fn given_over(case: &Case<'_>, report: &Report, file: &str) -> Option<Mend> {
+    let (user, group) = report.facts.user?;
+    Some(case.command(report, format!("chown {user}:{group} {}", quoted(file))))
 }
 
 /// No seed hosts at all, nobody found, and no master.

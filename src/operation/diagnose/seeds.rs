@@ -54,7 +54,7 @@ pub fn hosts_meant(seed: &str) -> Vec<String> {
     parts.map(host).filter(|host| !host.is_empty()).collect()
 }
 
-/// Nodes without a master that have http ports of nodes among their seed hosts, all of them told at once.
+/// Nodes that have http ports of nodes among their seed hosts, all of them told at once: who has a master may need them next.
 pub(super) fn of_http(case: &Case<'_>) -> Vec<Verdict> {
     let of = |report: &Report| {
         let seeds = report.facts.seeds.iter().flatten();
@@ -74,7 +74,7 @@ pub(super) fn of_http(case: &Case<'_>) -> Vec<Verdict> {
             case.says(report, format!("my seed hosts are {:?}", report.facts.seeds.as_deref().unwrap_or_default()));
         Some(verdict(Code::HttpPortInSeeds, name, summary).because(evidence).mended(mended(case, report)))
     };
-    case.reports.iter().filter(|report| report.explanation.master_node.is_none()).filter_map(of).collect()
+    case.reports.iter().filter_map(of).collect()
 }
 
 /// The seed hosts of a node one of which an address may come from, if none names it itself.
@@ -123,7 +123,7 @@ fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Ite
     });
     let is_nowhere = silent
         .iter()
-        .any(|host| host.outcome == PingOutcome::Refused && right_for(case, report, &host.address).is_some());
+        .any(|host| may_be_nowhere(case, report, host) && right_for(case, report, &host.address).is_some());
     match (is_strange, is_nowhere) {
         (true, _) => missing.next().into_iter().collect(),
         // What is left when all others have their places is where this node itself was looked for; at another host one may be
@@ -153,7 +153,7 @@ fn by_port(case: &Case<'_>, seed: &str) -> Option<String> {
 
 /// Seed hosts of a node at which no node is to listen, as far as is known, each told for itself.
 pub(super) fn wrong(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
-    let refused = Case::silent_hosts(report).filter(|host| host.outcome == PingOutcome::Refused);
+    let refused = Case::silent_hosts(report).filter(|host| may_be_nowhere(case, report, host));
     let of = |host: &Host| {
         let (own, address) = (case.name(report), &host.address);
         let right = right_for(case, report, address)?;
@@ -166,14 +166,36 @@ pub(super) fn wrong(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
     refused.filter_map(of).collect()
 }
 
+/// Whether no node may be at a seed host: it refuses, or nothing is heard of it by one that never was in a cluster, beside nodes
+/// of its cluster that have a master.
+fn may_be_nowhere(case: &Case<'_>, report: &Report, host: &Host) -> bool {
+    let of_cluster = |other: &&Report| other.explanation.cluster_name == report.explanation.cluster_name;
+    let mut others = case.reports.iter().filter(of_cluster);
+    let is_new = report.explanation.cluster_uuid.is_none();
+    host.outcome == PingOutcome::Refused
+        || host.outcome == PingOutcome::TimedOut
+            && is_new
+            && !case.is_there(&host.address)
+            && others.any(|other| other.explanation.master_node.is_some())
+}
+
 /// Where a node listens that is not among the seed hosts of one, if this one of them is no node's place.
 fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<String> {
+    let cluster = report.explanation.cluster_name.as_str();
     let names = |report: &Report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
     let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
     let is_place = |(name, at, _): &(String, Address, bool)| at == address && !has_moved(case, name, at);
     // Who listens on loopback only is at no fault of those who name it.
     let is_hidden = |place: Address| place.is_loopback() && !address.is_loopback() && place.port() == address.port();
+    // One whose file has an address of no interface here is to listen at that port once it is put right.
+    let is_to_be_there = |known: super::case::Known<'_>| {
+        let port = known.sibling.port.map(|port| port.to_string());
+        known.sibling.is_elsewhere && known.sibling.cluster == *cluster && port.as_deref() == address.port()
+    };
     let mut places = by_files(case, report);
+    if address.is_loopback() && case.siblings().any(is_to_be_there) {
+        return None;
+    }
     if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) || places.any(is_hidden) {
         return None;
     }
@@ -212,7 +234,9 @@ fn by_files<'a>(case: &Case<'a>, report: &'a Report) -> impl Iterator<Item = Add
 /// the name of its cluster may be a slip as well.
 fn by_files_of_like_name(report: &Report) -> impl Iterator<Item = Address> + use<'_> {
     let (own, is_new) = (report.explanation.cluster_name.as_str(), report.explanation.cluster_uuid.is_none());
-    let is_like = move |one: &&super::Sibling| is_new && is_beside(report, one) && is_slip(&one.cluster, own);
+    let is_like = move |one: &&super::Sibling| {
+        is_new && !one.is_elsewhere && one.cluster != own && is_beside(report, one) && is_slip(&one.cluster, own)
+    };
     report.facts.siblings.iter().filter(is_like).filter_map(super::Sibling::place)
 }
 

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SHARED: [&str; 3] = [MINIMUM_MASTER_NODES, "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
 
 /// So soon after the election more nodes may be about to come.
-const COMING_MILLIS: u64 = 8_000;
+const COMING_MILLIS: u64 = 4_000;
 
 /// All of it.
 pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {

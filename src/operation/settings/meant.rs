@@ -10,6 +10,9 @@ use super::load::{FileText, canonical};
 use super::nearest::{edit_distance, nearest};
 use super::{DefaultValue, Kind, REGISTRY, Setting, SettingsError, Value, Why, known, setting};
 
+/// What programs for texts make of quotes.
+const QUOTES_OF_TEXTS: [char; 5] = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}'];
+
 /// Words at a larger edit distance resemble nothing.
 const DISTANCE_MAX: usize = 2;
 
@@ -127,6 +130,13 @@ fn takes(key: &str, given: &Given) -> bool {
 /// somebody must say which one it is.
 fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
     let Ok(setting) = setting(key) else { return Some(Way::Remove) };
+    let bare = written.trim_matches(QUOTES_OF_TEXTS);
+    // A list of one where there may be no list.
+    let bare = if *why == Why::IsAList { bare.trim_matches(['[', ']', ' ']) } else { bare };
+    if bare != written && !bare.is_empty() && setting.check(bare).is_ok() {
+        let bare = bare.to_owned();
+        return Some(Way::Value(written, bare));
+    }
     let meant = if let Kind::Enum { words, .. } = &setting.kind {
         nearest_word(&written, words)
     } else if setting.kind == Kind::Boolean {
@@ -195,6 +205,8 @@ mod tests {
             ("discovery.zen.fd.ping_interval: soon", value("soon", "200ms")),
             ("node.master: perhaps", value("perhaps", "true")),
             ("zazen.log.format: Jsn", value("Jsn", "json")),
+            ("http.port: \u{201c}9201\u{201d}", value("\u{201c}9201\u{201d}", "9201")),
+            ("cluster.name: [shop]", value("[shop]", "shop")),
             ("http.port: 3l202", value("3l202", "31202")),
             ("http.port: \"92OO-93oo\"", value("\"92OO-93oo\"", "9200-9300")),
             ("discovery.zen.fd.ping_timeout: l0s", value("l0s", "10s")),

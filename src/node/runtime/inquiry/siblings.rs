@@ -143,7 +143,7 @@ fn as_its_writer(sibling: Sibling) -> Option<Sibling> {
 /// another user's nothing is known of who belongs to a group.
 fn unread_by(one: &Sibling) -> Option<(u32, u32)> {
     let (file, data) = (one.file.as_ref()?, Path::new(one.left.as_ref().unwrap_or(&one.data)));
-    let user = as_user(&fs::metadata(data.join("nodes").join("0")).ok()?);
+    let user = as_user(&fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?);
     let (about, own) = (fs::metadata(file).ok()?, rustix::process::geteuid().as_raw());
     let may_read = if user.0 == own {
         rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()

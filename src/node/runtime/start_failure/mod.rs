@@ -124,11 +124,10 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
 
 /// What the error says, and of a cluster that is another one only because the configuration lost its name, that it did.
 fn in_words(error: &StartError, code: Code, settings: &NodeSettings) -> String {
-    match (error, &settings.file) {
-        (StartError::OtherCluster { .. }, Some(file)) if code == Code::BadSettings => {
-            format!("[{}] says no more what it said when the node began last: {error}", file.display())
-        }
-        _ => error.to_string(),
+    let is_lost = code == Code::BadSettings && matches!(error, StartError::OtherCluster { .. });
+    match settings.file.as_ref().filter(|_| is_lost) {
+        Some(file) => format!("[{}] says no more what it said when the node began last: {error}", file.display()),
+        None => error.to_string(),
     }
 }
 

@@ -336,6 +336,39 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
 }
 
 #[test]
+fn a_voter_behind_a_link_that_was_cut_by_request_is_not_said_to_be_down() {
+    let mut master = voters(follower(0, 0));
+    master.explanation.needed[0].members[1].found = true;
+    master.facts.members.truncate(2);
+    let is_down =
+        |master: &Report| verdicts(&[master.clone(), follower(1, 0)]).iter().any(|(code, ..)| *code == Code::VoterDown);
+    assert!(is_down(&master));
+    master.facts.cuts = vec![address(2).to_string()];
+    let told = verdicts(&[master.clone(), follower(1, 0)]);
+    assert!(told.iter().all(|(code, ..)| *code != Code::VoterDown), "{told:?}");
+}
+
+#[test]
+fn who_was_replaced_and_of_whom_nothing_is_left_is_not_missed() {
+    let told = |members: usize| {
+        let beside = Remembered { address: "10.0.0.0:9305".into(), ..gone(5, Some(true)) };
+        let mut asked = master(beside, sibling(6));
+        asked.facts.members = (0..members).map(|number| (format!("n{number}"), address(number), true)).collect();
+        let member = |number: usize| Member {
+            id: format!("id-{number}").as_str().into(),
+            name: None,
+            address: Some(address(number)),
+            found: true,
+        };
+        let voters: Vec<Member> = (0..members).map(member).collect();
+        let quota = Quota { of: Group::VotingSet, needed: members / 2 + 1, found: members, members: voters };
+        asked.explanation.needed.push(quota);
+        verdicts(&[asked]).iter().any(|(code, node, _)| *code == Code::VoterDown && node == "n5")
+    };
+    assert_eq!([told(3), told(4), told(5)], [false, true, false], "of an even number one is missing");
+}
+
+#[test]
 fn one_of_whom_nothing_is_known_is_removed_and_not_missed_any_more() {
     let beside = Remembered { address: "10.0.0.0:9305".into(), ..gone(5, Some(false)) };
     let mut asked = master(beside, sibling(6));

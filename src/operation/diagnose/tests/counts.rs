@@ -42,6 +42,20 @@ fn more_nodes_are_asked_for_than_there_are() {
     assert_eq!(told, expected(&[(Code::MinimumMasterNodesTooHigh, "n0", "discovery.zen.minimum_master_nodes: 2")]));
 }
 
+#[test]
+fn who_was_told_since_that_it_cannot_be_master_is_not_one_of_those_that_there_are() {
+    let asked = |number: usize| {
+        let mut report = asks(report(number), 3, 2);
+        report.facts.members = follower(0, 0).facts.members;
+        report
+    };
+    let mut barred = report(2);
+    Arc::make_mut(&mut barred.explanation.node).roles.master = false;
+    let told = verdicts(&[asked(0), asked(1), barred]);
+    let line = "discovery.zen.minimum_master_nodes: 2";
+    assert_eq!(told, expected(&["n0", "n1"].map(|name| (Code::MinimumMasterNodesTooHigh, name, line))));
+}
+
 /// Of three nodes the first asks for all of them, and the second does not run.
 #[test]
 fn who_asks_for_one_that_is_gone_while_a_majority_is_there_is_the_cause() {

@@ -89,6 +89,56 @@ fn who_mistyped_its_name_and_its_seed_hosts_is_told_of_those_whose_files_lie_bes
     assert_eq!(told("stage"), None, "that is no slip of theirs");
 }
 
+#[test]
+fn a_newcomer_that_hears_nothing_of_its_seed_hosts_beside_a_cluster_has_wrong_ones() {
+    let mut asked = report(2);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = Some(["10.0.0.91:9300"].map(Into::into).into());
+    asked = found(asked, "10.0.0.91:9300".into(), PingOutcome::TimedOut, Some(Found::Silence));
+    asked.facts.siblings = vec![sibling(0), sibling(1)];
+    let line = r#"discovery.zen.ping.unicast.hosts: ["10.0.0.0:9300"]"#;
+    let mut formed = follower(0, 0);
+    formed.facts.seeds = Some(vec![address(2).to_string()]);
+    let told = |all: &[Report]| verdicts(all).into_iter().map(|(code, _, line)| (code, line)).collect::<Vec<_>>();
+    assert_eq!(told(&[asked.clone(), formed]), [(Code::WrongSeed, line.to_owned())]);
+    assert_eq!(told(&[asked]).first().map(|(code, _)| *code), Some(Code::LinkCut), "nobody is known to have a master");
+}
+
+#[test]
+fn an_http_port_among_the_seed_hosts_is_told_with_a_master_as_well() {
+    let http = |number: usize| {
+        let mut report = follower(number, 0);
+        report.facts.http = Some(format!("10.0.0.{number}:9200"));
+        report
+    };
+    let mut asked = http(1);
+    asked.facts.seeds = Some(["10.0.0.0:9200", "10.0.0.2:9300"].map(Into::into).into());
+    let line = r#"discovery.zen.ping.unicast.hosts: ["10.0.0.0:9300", "10.0.0.2:9300"]"#;
+    assert_eq!(verdicts(&[http(0), asked, http(2)]), expected(&[(Code::HttpPortInSeeds, "n1", line)]));
+}
+
+#[test]
+fn whose_file_has_an_address_of_another_host_leaves_the_seed_hosts_of_others_alone() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    Arc::make_mut(&mut asked.explanation.node).address = "127.0.0.1:9300".into();
+    asked.facts.seeds = Some(["127.0.0.1:9300", "127.0.0.1:9301"].map(Into::into).into());
+    asked = found(asked, "127.0.0.1:9301".into(), PingOutcome::Refused, None);
+    let there = |is_elsewhere| Sibling {
+        port: Some(9301),
+        hosts: vec!["192.0.2.7".into()],
+        seeds: vec!["127.0.0.1:9300".into()],
+        is_elsewhere,
+        ..sibling(1)
+    };
+    let is_wrong = |is_elsewhere| {
+        let asked =
+            Report { facts: Facts { siblings: vec![there(is_elsewhere)], ..asked.facts.clone() }, ..asked.clone() };
+        verdicts(&[asked]).iter().any(|(code, ..)| *code == Code::WrongSeed)
+    };
+    assert_eq!([is_wrong(true), is_wrong(false)], [false, true]);
+}
+
 /// Three that never formed a cluster, of which the last one names two hosts where nobody is to listen.
 fn with_wrong_hosts_in_one_file() -> [Report; 3] {
     let wrong = [9301, 9302].map(at);
