@@ -1462,3 +1462,9 @@ def healthy_and_one_that_is_gone_for_good_was_replaced(w):
     for node in w.nodes[:3]: node.settings[HOSTS] = w.hosts(w.nodes[:3])
     w.form(0, 1, 2); gone.kill(); gone.wipe(); os.remove(gone.file)
     w.nodes.remove(gone); w.nodes[2].start(); w.formed(w.nodes)
+
+@case("bad-settings", about=["n2"])
+def a_newcomer_names_a_file_of_secrets_that_is_not_there(w):
+    for node in w.nodes: node.settings["zazen.security.secret"] = secret(w, "secret", "a")
+    w[2].settings["zazen.security.secret"] += "s"
+    w.form(0, 1); w[2].start(); time.sleep(1)

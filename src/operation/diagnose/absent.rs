@@ -72,9 +72,17 @@ fn is_cut(case: &Case<'_>, address: &Address) -> bool {
     case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == address.as_str()))
 }
 
-/// Whether nothing is left of a node on its host, and those who vote without it are as good a number: somebody put another
-/// one in its place, or took it out.
+/// Whether nothing is left of a node on its host, those who vote without it are as good a number, and who looks for it does not
+/// look for another one of them, or nobody looks for it: somebody put another one in its place.
 fn is_replaced(case: &Case<'_>, teller: &Report, node: &Remembered) -> bool {
+    let names = |report: &Report, at: &Address| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, at));
+    let looking: Vec<&Report> = case.reports.iter().filter(|report| names(report, &node.address)).collect();
+    let is_new = |(_, at, is_eligible): &(String, Address, bool)| {
+        *is_eligible && looking.iter().any(|one| one.explanation.node.address != *at && !names(one, at))
+    };
+    if !looking.is_empty() && !teller.facts.members.iter().any(is_new) {
+        return false;
+    }
     let eligible = teller.facts.members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
     let votes = |quota: &Quota| quota.of == Group::VotingSet && quota.is_met() && quota.members.len() == eligible;
     let is_left = case.start(Some(&node.address), &node.name, Some(node.id.as_str())).is_some();

@@ -5,7 +5,7 @@ use super::elsewhere::displaced;
 use super::identity::{holding, is_seed_of, on_new_data, recover};
 use super::node::full;
 use super::reach::{frozen, outcome};
-use super::seeds::names_for;
+use super::seeds::{misaddressed, names_for};
 use super::standing::settings;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
@@ -434,12 +434,11 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     };
     let missing: Vec<(String, &Member)> =
         quota.members.iter().filter(is_there).map(|member| (case.place(member).0, member)).collect();
-    let addressless = |member: &Member| member.address.is_none() && !member.id.contains(':');
     let is_nowhere = |member: &Member| {
         let at = Address::from(&*member.id);
         !case.is_there(&at) && case.sibling_at(&at).is_none() && !seeds.iter().any(|seed| is_seed_of(seed, &at))
     };
-    let is_strange = |name: &str, member: &Member| match addressless(member) {
+    let is_strange = |name: &str, member: &Member| match is_addressless(member) {
         true => case.sibling_named(name).is_none(),
         false => is_nowhere(member),
     };
@@ -458,27 +457,39 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         }
         return case.reports.iter().filter_map(|report| misnamed(case, report, name, &runs)).collect();
     }
-    let is_open = |(name, member): &&(String, &Member)| {
-        let is_mine = |verdict: &Verdict| verdict.code == Code::WrongSeed && verdict.summary.contains(&*member.id);
-        let is_misplaced = |verdict: &Verdict| {
-            let codes = [Code::HttpPortInSeeds, Code::ForeignCluster, Code::SeedUnresolved];
-            codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
-        };
-        // Where its name leads nobody answers, which is told.
-        let is_silent = |host: &Host| {
-            host.outcome == PingOutcome::TimedOut && names_for(case.me, &host.address).contains(&&*member.id)
-        };
-        let is_led_astray = addressless(member) && case.me.explanation.hosts.iter().any(is_silent);
-        let is_told = is_led_astray || before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
-        // Others tell a candidate where they look: who should be there they know.
-        let is_seed = || seeds.iter().any(|seed| is_seed_of(seed, &Address::from(&*member.id)));
-        let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();
-        // The name of its own host, which is loopback there.
-        let is_itself = || Address::from(&*member.id).is_loopback() && !case.me.explanation.node.address.is_loopback();
-        let is_looked_for = is_looked_for && (is_seed() || !is_itself());
-        is_looked_for && !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
-    };
+    let is_open = |(name, member): &&(String, &Member)| is_awaited(case, before, (name, member), by_name);
     missing.iter().filter(is_open).map(|(name, member)| down(case, name, member)).collect()
+}
+
+/// Whether this node waits for one that is to found the cluster, and nothing else was told about it.
+fn is_awaited(case: &Case<'_>, before: &[Verdict], (name, member): (&str, &Member), by_name: bool) -> bool {
+    let seeds = case.me.facts.seeds.as_deref().unwrap_or_default();
+    let is_mine = |verdict: &Verdict| verdict.code == Code::WrongSeed && verdict.summary.contains(&*member.id);
+    let is_misplaced = |verdict: &Verdict| {
+        let codes = [Code::HttpPortInSeeds, Code::ForeignCluster, Code::SeedUnresolved];
+        codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
+    };
+    // Where its name leads nobody answers, which is told.
+    let is_silent =
+        |host: &Host| host.outcome == PingOutcome::TimedOut && names_for(case.me, &host.address).contains(&&*member.id);
+    let is_led_astray = is_addressless(member) && case.me.explanation.hosts.iter().any(is_silent);
+    let is_told = is_led_astray || before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
+    // Others tell a candidate where they look: who should be there they know.
+    let is_seed = || seeds.iter().any(|seed| is_seed_of(seed, &Address::from(&*member.id)));
+    let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();
+    // The name of its own host, which is loopback there.
+    let is_itself = || Address::from(&*member.id).is_loopback() && !case.me.explanation.node.address.is_loopback();
+    let is_looked_for = is_looked_for && (is_seed() || !is_itself());
+    // Who has tried to start at another host's address said so itself.
+    let cluster = case.me.explanation.cluster_name.as_str();
+    let meant = misaddressed(case, cluster, &Address::from(&*member.id)).and_then(|one| one.name.as_deref());
+    let is_told = is_told || meant.is_some_and(|meant| case.failed_start(meant).is_some());
+    is_looked_for && !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
+}
+
+/// Whether a member of the initial hosts is told by a name that is no address.
+fn is_addressless(member: &Member) -> bool {
+    member.address.is_none() && !member.id.contains(':')
 }
 
 /// Whether this node itself should be reached there, and listens on loopback only.

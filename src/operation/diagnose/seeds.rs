@@ -187,13 +187,8 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
     let is_place = |(name, at, _): &(String, Address, bool)| at == address && !has_moved(case, name, at);
     // Who listens on loopback only is at no fault of those who name it.
     let is_hidden = |place: Address| place.is_loopback() && !address.is_loopback() && place.port() == address.port();
-    // One whose file has an address of no interface here is to listen at that port once it is put right.
-    let is_to_be_there = |known: super::case::Known<'_>| {
-        let port = known.sibling.port.map(|port| port.to_string());
-        known.sibling.is_elsewhere && known.sibling.cluster == *cluster && port.as_deref() == address.port()
-    };
     let mut places = by_files(case, report);
-    if address.is_loopback() && case.siblings().any(is_to_be_there) {
+    if misaddressed(case, cluster, address).is_some() {
         return None;
     }
     if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) || places.any(is_hidden) {
@@ -205,6 +200,15 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
         false => missing(case, report).into_iter().next(),
         true => unnamed(report, by_files(case, report)).into_iter().next(),
     }
+}
+
+/// Who is to listen at a port of this host once its file is put right, which has an address of no interface here.
+pub(super) fn misaddressed<'a>(case: &Case<'a>, cluster: &str, address: &Address) -> Option<&'a super::Sibling> {
+    let is_it = |one: &&super::Sibling| {
+        let port = one.port.map(|port| port.to_string());
+        one.is_elsewhere && one.cluster == cluster && port.as_deref() == address.port()
+    };
+    case.siblings().map(|known| known.sibling).find(is_it).filter(|_| address.is_loopback())
 }
 
 /// Whether a node that was a member at an address is to listen at another one now.

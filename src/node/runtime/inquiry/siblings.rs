@@ -238,6 +238,20 @@ pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
     ports
 }
 
+/// The file of the secret that a configuration beside a node's own names for the same cluster.
+pub fn secret_beside(settings: &NodeSettings) -> Option<PathBuf> {
+    let own = settings.security.secret.as_ref().map(|secret| settings.path_conf.join(secret))?;
+    let files = settings.file.as_deref().map(absolute).map(PathBuf::from).as_deref().map(files_beside)?;
+    let mut known = Configurations::default();
+    let named = files.iter().find_map(|file| {
+        let (other, _) = known.loaded(file.to_str(), &Launch::default())?;
+        let secret = other.path_conf.join(other.security.secret.as_ref()?);
+        let is_there = fs::metadata(&secret).is_ok_and(|about| about.is_file() && about.len() > 0);
+        (is_there && other.cluster_name == settings.cluster_name && secret != own).then_some(secret)
+    });
+    named.map(|secret| PathBuf::from(absolute(&secret)))
+}
+
 /// How likely another node of this host has something to do with this one: of too many the nearest are told of. The name of
 /// its cluster says the least, as it may be mistyped.
 fn distance(settings: &NodeSettings, hosts: &[String], other: &Sibling) -> u8 {

@@ -1,11 +1,11 @@
 //! What to type where a file is gone that all nodes of a cluster have alike: take it from a node beside, or from the host of
 //! a seed; and where a configuration lost what it said.
 
-use super::{absolute, start};
+use super::{absolute, start, text};
 use crate::cluster::Address;
 use crate::diagnose::{Mend, quoted};
 use crate::runtime::addresses::is_here;
-use crate::runtime::inquiry::{listed, trusted_note};
+use crate::runtime::inquiry::{listed, secret_beside, trusted_note};
 use crate::settings::NodeSettings;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,13 @@ use std::path::{Path, PathBuf};
 /// Brings it, and starts the node; none if it is a node's own, or nobody is known to have it.
 pub(super) fn brought(path: &Path, settings: &NodeSettings) -> Option<Mend> {
     start(settings, &format!("{} && ", copied(path, settings)?))
+}
+
+/// Names the secret that nodes beside have in the place of one that is no good.
+pub(super) fn as_beside(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    let own = settings.security.secret.as_ref().map(|secret| settings.path_conf.join(secret))?;
+    let right = secret_beside(settings).filter(|_| own == path)?;
+    Some(text(settings, "zazen.security.secret", &right.display().to_string()))
 }
 
 /// The command that brings it.

@@ -90,10 +90,12 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, start(settings, &format!("chown {own} {path} && chmod go-w {path} && ")))
         }
         StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
-            (Code::BadSettings, missing::brought(path, settings).or_else(|| remade::remade(path, settings)))
+            let brought = missing::brought(path, settings).or_else(|| remade::remade(path, settings));
+            (Code::BadSettings, brought.or_else(|| missing::as_beside(path, settings)))
         }
         StartError::Secret(FileError::Strange(path, _)) => {
-            (Code::BadSettings, remade::remade(path, settings).or_else(|| missing::brought(path, settings)))
+            let brought = remade::remade(path, settings).or_else(|| missing::brought(path, settings));
+            (Code::BadSettings, brought.or_else(|| missing::as_beside(path, settings)))
         }
         StartError::Secret(FileError::Incomplete(_)) => (Code::BadSettings, secured(settings)),
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
