@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// How many clusters run at a time, whatever the number of threads that run tests.
-const CLUSTERS_MAX: usize = 8;
+const CLUSTERS_MAX: usize = 6;
 
 static RUNNING: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
