@@ -86,6 +86,8 @@ fn distrust(facts: &mut Facts, starts_as_it: bool) {
     facts.roomy = None;
     facts.abandoned = None;
     facts.unmounted = None;
+    // What is to be in it would be written by whoever types the line.
+    facts.hosts_file = None;
     if !starts_as_it {
         facts.file = None;
         facts.launch = Launch::default();
@@ -95,7 +97,7 @@ fn distrust(facts: &mut Facts, starts_as_it: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Sibling;
+    use crate::diagnose::{HostsFile, Sibling};
 
     fn report(pid: u32) -> Report {
         let node = r#"{"id":"a","ephemeral_id":"b","name":"n2","address":"127.0.0.1:9302","roles":[],"attributes":{},
@@ -109,6 +111,7 @@ mod tests {
         let mut report: Report = serde_json::from_str(&text).expect("it is a report");
         report.facts.pid = pid;
         report.facts.siblings = vec![Sibling::default()];
+        report.facts.hosts_file = Some(HostsFile { path: "/etc/shadow".into(), hosts: Vec::new() });
         report.facts.launch = Launch { arguments: vec![("a".into(), "b".into())], ..Launch::default() };
         report
     }
@@ -137,5 +140,6 @@ mod tests {
         assert!(
             believed.facts.siblings.is_empty() && believed.facts.launch.is_empty() && believed.facts.file.is_none()
         );
+        assert_eq!(believed.facts.hosts_file, None);
     }
 }

@@ -105,6 +105,24 @@ fn a_newcomer_that_hears_nothing_of_its_seed_hosts_beside_a_cluster_has_wrong_on
 }
 
 #[test]
+fn a_file_of_hosts_is_given_to_the_user_of_the_node_that_was_asked_and_to_no_other() {
+    let barred = |number: usize| {
+        let mut report = report(number);
+        report.facts.user = Some((103, 105));
+        report.facts.hosts_file = Some(HostsFile { path: "/etc/zazen/unicast_hosts.txt".into(), hosts: Vec::new() });
+        let why = "cannot read [/etc/zazen/unicast_hosts.txt]: Permission denied (os error 13)".into();
+        report.explanation.unresolved = vec![crate::protocol::Unresolved { host: "unicast_hosts.txt".into(), why }];
+        report
+    };
+    let line = |told: Vec<(Code, String, String)>| {
+        told.into_iter().find(|(code, ..)| *code == Code::SeedUnresolved).map(|(.., line)| line)
+    };
+    let given = "chown 103:105 /etc/zazen/unicast_hosts.txt";
+    assert_eq!(line(verdicts(&[barred(0), report(1)])).as_deref(), Some(given));
+    assert_eq!(line(verdicts(&[report(1), barred(0)])).as_deref(), Some(""), "who was not asked may say anything");
+}
+
+#[test]
 fn an_http_port_among_the_seed_hosts_is_told_with_a_master_as_well() {
     let http = |number: usize| {
         let mut report = follower(number, 0);
