@@ -64,7 +64,10 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     if failed.runs && verdict.code != Code::QuorumLost {
         return failed.verdict(case).because(evidence);
     }
-    obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence)
+    // Who ran until its disk failed is started as others that do not run, if it could say nothing better.
+    let start = verdict.mend.clone().filter(|_| failed.ended);
+    let told = obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence);
+    Verdict { mend: told.mend.or(start), ..told }
 }
 
 fn obstructed(verdict: Verdict, obstacle: &Obstacle, what: &str) -> Verdict {

@@ -97,6 +97,21 @@ fn a_voter_that_ended_because_its_disk_failed_is_told_of_with_that() {
 }
 
 #[test]
+fn who_ended_and_whose_line_is_not_believed_is_started_as_others_are() {
+    let line = |ended: bool| {
+        let mut told = FailedStart { ended, ..failed(2, 3_000) };
+        told.obstacle.mend = None;
+        let mut leader = voters(told_of(vec![told]));
+        leader.facts.siblings = vec![sibling(2)];
+        leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+        leader.facts.members.retain(|(name, ..)| name != "n2");
+        verdicts(&[leader, follower(1, 0)])[0].2.clone()
+    };
+    assert_eq!(line(true), "/usr/bin/zazen start -c /etc/zazen/n2.yml");
+    assert_eq!(line(false), "", "that start failed");
+}
+
+#[test]
 fn a_node_without_a_master_tells_of_what_is_wrong_with_itself_and_of_nothing_else() {
     let asked = pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused);
     let told = judged(&[voters(asked)]).verdicts;
