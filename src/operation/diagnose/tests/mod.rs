@@ -4,6 +4,7 @@ mod absent;
 mod counts;
 mod credentials;
 mod failed;
+mod gone;
 mod goodbye;
 mod kin;
 mod launch;
