@@ -54,17 +54,17 @@ pub async fn tell_of_failed_start(settings: &NodeSettings, told: Verdict) {
     // Who tries to start what runs already takes nothing from anybody.
     if running(settings).is_none() {
         let Verdict { code, summary, mend, .. } = told;
-        tell_in_time(settings, Obstacle { code, fault: in_short(&summary), mend }).await;
+        let obstacle = Obstacle { code, fault: in_short(&summary), mend };
+        tell_in_time(settings, failed_start(settings, obstacle)).await;
     }
 }
 
 /// The same of a node that ran, and ended because its disk failed.
 pub async fn tell_of_end(settings: &NodeSettings, told: Verdict) {
-    if settings.discovery.kind == DiscoveryKind::Zen && running(settings).is_none() {
+    if running(settings).is_none() {
         let Verdict { code, summary, mend, .. } = told;
-        let ended =
-            FailedStart { ended: true, ..failed_start(settings, Obstacle { code, fault: in_short(&summary), mend }) };
-        let _ = timeout(TELLING_MAX, tell(settings, ended, Vec::new())).await;
+        let obstacle = Obstacle { code, fault: in_short(&summary), mend };
+        tell_in_time(settings, FailedStart { ended: true, ..failed_start(settings, obstacle) }).await;
     }
 }
 
@@ -78,7 +78,7 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     let start = |mended| Start::new(&program(), Some(&name), launch).mend(&format!("{mended} && "));
     let mend = slip.mend.map(start).or_else(|| besides(&name, text, launch));
     let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend };
-    tell_in_time(&settings, obstacle).await;
+    tell_in_time(&settings, failed_start(&settings, obstacle)).await;
 }
 
 /// The same of a node that runs and has no master for what is wrong with itself, if that is so; those that answered it are
@@ -93,9 +93,9 @@ pub(super) async fn tell_of_own_fault(handle: &Handle, verdicts: &[Verdict], ans
 }
 
 /// Who does not answer in time is not there, and nobody needs to hear it.
-async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
+async fn tell_in_time(settings: &NodeSettings, failed: FailedStart) {
     if settings.discovery.kind == DiscoveryKind::Zen {
-        let _ = timeout(TELLING_MAX, tell(settings, failed_start(settings, obstacle), Vec::new())).await;
+        let _ = timeout(TELLING_MAX, tell(settings, failed, Vec::new())).await;
     }
 }
 
