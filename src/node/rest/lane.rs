@@ -32,13 +32,13 @@ const TURN_MAX: Duration = Duration::from_secs(10);
 pub(super) const RETRY_AFTER: &str = "5";
 
 /// And what one had rests no longer than this before the next one has it.
-const REST_MAX: Duration = Duration::from_millis(400);
+const REST_MAX: Duration = Duration::from_millis(600);
 
 /// It rests as long as it took for each so many that wait.
 const WAITING_EACH: u32 = 4;
 
 /// And so many times as long at the most.
-const REST_TIMES: u32 = 12;
+const REST_TIMES: u32 = 16;
 
 /// So many steps the thread goes behind those of the node.
 const STEPS_BEHIND: i32 = 10;
