@@ -30,6 +30,10 @@ fn provider() -> Arc<CryptoProvider> {
 /// How what nodes are called in their certificates ends.
 const ROLES: &str = ".zazen.internal";
 
+/// Why a certificate is no good between nodes: as that which users are shown.
+const NO_NODE: &str = "no other node believes this certificate, as it names no node of a cluster; allowed: one as the node.crt \
+                       that `zazen setup` makes";
+
 /// What a node of this cluster is called in its certificate, beside its addresses.
 pub fn role(cluster: &ClusterName) -> String {
     let name = digest(&SHA256, cluster.as_str().as_bytes());
@@ -104,7 +108,11 @@ impl NodeFiles {
         let server =
             ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let server = server.with_client_cert_verifier(clients);
-        let server = server.with_single_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
+        let chain = chain(&self.certificate)?;
+        if chain.first().is_some_and(|first| !is_of_a_node(first)) {
+            return Err(strange(&self.certificate, NO_NODE));
+        }
+        let server = server.with_single_cert(chain, private_key(&self.key)?).map_err(wrong)?;
         Ok((self.client(cluster)?, server))
     }
 

@@ -94,7 +94,8 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, brought.or_else(|| missing::as_beside(path, settings)))
         }
         StartError::Secret(FileError::Strange(path, _)) => {
-            let brought = remade::remade(path, settings).or_else(|| missing::brought(path, settings));
+            let of_nodes = remade::mistaken(path, settings).or_else(|| remade::remade(path, settings));
+            let brought = of_nodes.or_else(|| missing::brought(path, settings));
             (Code::BadSettings, brought.or_else(|| missing::as_beside(path, settings)))
         }
         StartError::Secret(FileError::Incomplete(_)) => (Code::BadSettings, secured(settings)),

@@ -2,12 +2,16 @@
 //! put where the node reads them.
 
 use super::{about, absolute, running, starts};
-use crate::diagnose::{Mend, Renewal};
+use crate::diagnose::{Mend, Renewal, Worth};
 use crate::runtime::addresses;
 use crate::runtime::inquiry::origin_of;
 use crate::runtime::program;
+use crate::runtime::secure::LINES;
 use crate::settings::NodeSettings;
 use std::path::Path;
+
+/// The settings of which one may name what is for users.
+const MISTAKEN: [&str; 2] = ["zazen.security.certificate", "zazen.security.key"];
 
 /// Makes them, and starts the node where both is done on one host; one that runs takes them over by itself. None if the file is
 /// another one.
@@ -37,6 +41,21 @@ pub fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
         None => renewal.mend(),
     };
     Some(about(settings, mend))
+}
+
+/// The start with the certificate for nodes, where that for users is named in its place and both lie beside each other.
+pub(super) fn mistaken(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    let named = settings.security.certificate.as_ref().map(|certificate| settings.path_conf.join(certificate))?;
+    let of_nodes = LINES.lines().filter_map(|line| line.split_once(": ")).filter(|(key, _)| MISTAKEN.contains(key));
+    let mut start = starts(settings).filter(|_| named == path)?;
+    for (key, name) in of_nodes {
+        let file = path.parent()?.join(name);
+        if !file.is_file() || file == path {
+            return None;
+        }
+        start = start.with(key, &Worth::Text(absolute(&file)));
+    }
+    Some(about(settings, start.mend("")))
 }
 
 #[cfg(test)]
@@ -95,6 +114,25 @@ mod tests {
         );
         assert!(!mend.line.contains(" start "), "{}", mend.line);
         assert_eq!(mend.host.as_deref(), Some("admin"));
+    }
+
+    #[test]
+    fn in_the_place_of_that_for_users_the_one_for_nodes_is_named() {
+        let own = std::env::temp_dir().join(format!("zazen-mistaken-{}", std::process::id()));
+        fs::create_dir_all(&own).expect("it can be made");
+        let arguments = [("zazen.security.certificate", "http.crt"), ("zazen.security.key", "http.key")];
+        let settings = sample::settings(&own, &arguments);
+        assert_eq!(mistaken(&own.join("http.crt"), &settings), None, "nothing lies beside it");
+        for file in ["node.crt", "node.key"] {
+            fs::write(own.join(file), "").expect("it can be written");
+        }
+        let line = mistaken(&own.join("http.crt"), &settings).expect("both lie beside it").line;
+        for (key, file) in [("certificate", "node.crt"), ("key", "node.key")] {
+            let named = format!("-E zazen.security.{key}={}", own.join(file).display());
+            assert!(line.contains(&named), "{line}");
+        }
+        assert_eq!(mistaken(&own.join("ca.crt"), &settings), None, "it is another file");
+        let _ = fs::remove_dir_all(&own);
     }
 
     #[test]
