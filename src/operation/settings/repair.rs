@@ -167,9 +167,21 @@ fn element_meant(element: &str) -> String {
         (Some(quote), Some(other)) if quote != other => format!("{}{quote}", &bare[..bare.len() - 1]),
         (None, None) if first.is_some_and(|first| MARKS.contains(&first)) => quoted(bare),
         (None, None) if bare.starts_with('[') && bare.contains("]:") => quoted(bare),
+        (None, None) if is_with_a_colon(bare) => quoted(bare),
         (Some(_), Some(_)) | (None, None) => return element.to_owned(),
     };
     format!("{blanks}{meant}")
+}
+
+/// Whether a value has a colon in it that YAML takes for that of a key, and none is meant.
+fn is_with_a_colon(bare: &str) -> bool {
+    let ends_with_key = |before: &str| {
+        let word = before.split_whitespace().last();
+        word.is_some_and(|word| setting(word).is_ok() || known(word).is_some())
+    };
+    let parts: Vec<&str> = bare.split(": ").collect();
+    let is_plain = !bare.contains(['"', '\\', '{', '}', '[', ']']);
+    parts.len() > 1 && is_plain && !parts[..parts.len() - 1].iter().any(|before| ends_with_key(before))
 }
 
 fn quoted(text: &str) -> String {
@@ -217,6 +229,7 @@ mod tests {
             ("node.name: 'n1\"", "node.name: 'n1'"),
             ("node.name: @home", "node.name: \"@home\""),
             ("node.name: %h", "node.name: \"%h\""),
+            ("node.name: n2: data", "node.name: \"n2: data\""),
             (&format!("{hosts}[\"a:9300\", \"b:9300\""), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
             (&format!("{hosts}\"a:9300\", \"b:9300\"]"), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
             (&format!("{hosts}\"a:9300\", \"b:9300\""), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
@@ -258,6 +271,7 @@ mod tests {
             "shop",
             "- a\n- b\n",
             "no such thing\nnode.name: a\n",
+            "path.data: /d node.name: a\n",
             "discovery.zen.ping.unicast.hosts: [\"a,b\", \"c\nnode.name: a\n",
             "discovery.zen.ping.unicast.hosts: [\n  a,\n  b\nnode.name: a\n",
             "{",
