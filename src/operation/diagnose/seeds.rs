@@ -198,7 +198,7 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
     let is_shared = case.reports.iter().any(|other| !std::ptr::eq(other, report) && names(other));
     match is_shared {
         false => missing(case, report).into_iter().next(),
-        true => unnamed(report, by_files(case, report)).into_iter().next(),
+        true => unnamed(report, known_by_files(case, report)).into_iter().next(),
     }
 }
 
@@ -223,7 +223,19 @@ pub(super) fn missing(case: &Case<'_>, report: &Report) -> Vec<String> {
     let is_new = report.explanation.cluster_uuid.is_none();
     let ours = case.reports.iter().filter(|other| is_new && other.explanation.cluster_name == *cluster);
     let answering = ours.map(|other| other.explanation.node.address.clone());
-    unnamed(report, by_files(case, report).chain(answering))
+    unnamed(report, known_by_files(case, report).chain(answering))
+}
+
+/// The same without those of another cluster of this name: the one that has a master knows nothing of them.
+fn known_by_files<'a>(case: &Case<'a>, report: &'a Report) -> impl Iterator<Item = Address> + use<'a> {
+    let cluster = &report.explanation.cluster_name;
+    let is_led = |one: &&Report| one.explanation.master_node.is_some() && one.explanation.cluster_name == *cluster;
+    let led: Vec<&Report> = case.reports.iter().filter(is_led).collect();
+    let knows = |one: &&Report, place: &Address| {
+        let is_member = one.facts.members.iter().any(|(_, at, _)| at == place);
+        is_member || one.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, place))
+    };
+    by_files(case, report).filter(move |place| led.is_empty() || led.iter().any(|one| knows(one, place)))
 }
 
 fn by_files<'a>(case: &Case<'a>, report: &'a Report) -> impl Iterator<Item = Address> + use<'a> {

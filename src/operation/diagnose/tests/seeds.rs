@@ -1,5 +1,7 @@
 //! Seed hosts that are not where nodes listen.
 
+use super::super::case::Case;
+use super::super::seeds;
 use super::credentials::waiting;
 use super::*;
 
@@ -239,6 +241,22 @@ fn a_node_that_publishes_the_place_of_another_is_told_its_own() {
     let told = verdicts(&[joiner, follower(0, 0), follower(1, 0)]);
     let line = "transport.publish_host: 10.0.0.2";
     assert_eq!(told, expected(&[(Code::UnreachablePublishAddress, "n2", line)]));
+}
+
+#[test]
+fn a_stopped_cluster_of_the_same_name_next_door_is_nobodys_seed_host() {
+    let mut newcomer = report(2);
+    newcomer.explanation.cluster_uuid = None;
+    newcomer.facts.seeds = None;
+    let old = |number: usize| Sibling { name: Some(format!("old{number}")), ..sibling(number) };
+    newcomer.facts.siblings = vec![sibling(0), sibling(1), old(7), old(8)];
+    let places = |reports: &[Report]| {
+        let case = Case::new(reports).expect("there is a report");
+        seeds::missing(&case, &reports[0])
+    };
+    let all = places(std::slice::from_ref(&newcomer));
+    assert_eq!(all, ["10.0.0.0:9300", "10.0.0.1:9300", "10.0.0.7:9300", "10.0.0.8:9300"]);
+    assert_eq!(places(&[newcomer, follower(0, 0), follower(1, 0)]), ["10.0.0.0:9300", "10.0.0.1:9300"]);
 }
 
 #[test]
