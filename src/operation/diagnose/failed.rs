@@ -58,7 +58,15 @@ impl FailedStart {
     pub(super) fn verdict(&self, case: &Case<'_>) -> Verdict {
         let Obstacle { code, mend, .. } = self.obstacle.clone();
         let mend = mend.map(|mend| self.on_other_data(case, &mend).unwrap_or(mend));
+        let start = || case.start(self.addresses.first(), &self.name, None);
+        let mend = mend.or_else(|| start().filter(|start| self.is_given_back_by(case, start)));
         verdict(code, &self.name, format!("{} {}", self.name, self.what())).mended(mend)
+    }
+
+    /// Whether a line that starts it gives its user back what it may not write.
+    pub(super) fn is_given_back_by(&self, case: &Case<'_>, start: &Mend) -> bool {
+        let is_mixed = || case.started_by(start).is_some_and(|known| known.sibling.is_mixed);
+        self.obstacle.code == Code::DataNotWritable && is_mixed()
     }
 
     /// Whose data is of another cluster than its configuration, which is of this one, is to be in this one without that data.

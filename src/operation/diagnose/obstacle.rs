@@ -65,7 +65,7 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
         return failed.verdict(case).because(evidence);
     }
     // Who ran until its disk failed is started as others that do not run, if it could say nothing better.
-    let start = verdict.mend.clone().filter(|_| failed.ended);
+    let start = verdict.mend.clone().filter(|start| failed.ended || failed.is_given_back_by(case, start));
     let told = obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence);
     Verdict { mend: told.mend.or(start), ..told }
 }

@@ -52,7 +52,7 @@ fn holds_something(metadata: &Metadata) -> bool {
 }
 
 /// The user and the group of this process, unless it is root's.
-fn user() -> Option<(u32, u32)> {
+pub(super) fn user() -> Option<(u32, u32)> {
     let user = rustix::process::geteuid();
     (!user.is_root()).then(|| (user.as_raw(), rustix::process::getegid().as_raw()))
 }

@@ -3,7 +3,7 @@
 
 use super::configurations::{Configurations, rewritten};
 use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
-use super::facts::{absolute, room, roomy, seed_hosts};
+use super::facts::{self, absolute, room, roomy, seed_hosts};
 use super::note;
 use super::obstacle::{Held, Host, looked_at, ran_here};
 use crate::cluster::{Address, NodeId};
@@ -60,6 +60,7 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
         launch: launch_of(&settings.launch),
         unit: proc::service(),
         written: written(settings),
+        owner: facts::user(),
         ..sibling(settings, file, &machine)
     };
     note::leave(&settings.path_data, &note);
@@ -117,6 +118,15 @@ fn experiment(settings: &NodeSettings) -> Option<String> {
 fn owner(data: &Path) -> Option<(u32, u32)> {
     let about = fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?;
     (about.uid() != rustix::process::geteuid().as_raw()).then(|| as_user(&about))
+}
+
+/// The same, and whether files in it are another user's. What was given to root as a whole is to be that of the user whom the
+/// node ran as.
+fn whose(data: &Path, ran_as: Option<(u32, u32)>) -> (Option<(u32, u32)>, bool) {
+    match (owner(data), ran_as.filter(|(user, _)| *user != 0)) {
+        (None, Some(ran_as)) if rustix::process::geteuid().is_root() => (Some(ran_as), true),
+        (owner, _) => (owner, is_mixed(data)),
+    }
 }
 
 /// The user and the group of a file; nobody gets the group of root by it.
@@ -315,7 +325,7 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, unit, id, .. } = note.clone();
     let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
-    let (owner, is_mixed) = (owner(data), is_mixed(data));
+    let (owner, is_mixed) = whose(data, note.owner);
     let note = Sibling { written: Vec::new(), ..note };
     let one = Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) };
     // An address that is not here may be a slip.

@@ -112,6 +112,23 @@ fn who_ended_and_whose_line_is_not_believed_is_started_as_others_are() {
 }
 
 #[test]
+fn who_may_not_write_what_was_given_to_root_gets_it_back() {
+    let line = |owner: Option<(u32, u32)>| {
+        let mut told = failed(2, 3_000);
+        told.obstacle = Obstacle { code: Code::DataNotWritable, mend: None, ..told.obstacle };
+        let mut leader = voters(told_of(vec![told]));
+        leader.facts.is_root = true;
+        leader.facts.siblings = vec![Sibling { owner, is_mixed: owner.is_some(), ..sibling(2) }];
+        leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+        leader.facts.members.retain(|(name, ..)| name != "n2");
+        verdicts(&[leader, follower(1, 0)])[0].2.clone()
+    };
+    let given = line(Some((990, 991)));
+    assert!(given.starts_with("chown -R 990:991 /var/lib/zazen/n2 && setpriv --reuid=990"), "{given}");
+    assert_eq!(line(None), "", "nobody knows whose it was");
+}
+
+#[test]
 fn a_node_without_a_master_tells_of_what_is_wrong_with_itself_and_of_nothing_else() {
     let asked = pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused);
     let told = judged(&[voters(asked)]).verdicts;
