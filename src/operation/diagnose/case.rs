@@ -318,6 +318,11 @@ impl<'a> Case<'a> {
         self.reports.iter().flat_map(of).collect()
     }
 
+    /// The master that hears a member, and whom that one refuses where it publishes to be.
+    pub(super) fn refuser_of(&self, address: &Address) -> Option<&'a Report> {
+        self.reports.iter().find(|report| report.facts.refused.contains(address))
+    }
+
     /// Evidence that this report says something.
     pub(super) fn says(&self, report: &Report, what: impl Into<String>) -> Evidence {
         Evidence { by: self.name(report), at_millis: report.facts.wall_millis, what: what.into() }

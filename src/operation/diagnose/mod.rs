@@ -450,6 +450,9 @@ pub struct Facts {
     pub remembered: Vec<Remembered>,
     /// Whether the state waits to be recovered after a full restart.
     pub waits_for_gateway: bool,
+    /// Members that refuse every new connection where they publish to be, if it is master.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Address>,
     /// The peers to which its links are cut by request.
     pub cuts: Vec<String>,
     /// The address of this host by which it would reach its seeds.

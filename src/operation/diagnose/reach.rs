@@ -66,7 +66,7 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     };
     let facts = &report.facts;
     // A port may be mapped. Who is a member with others was reached at what it publishes.
-    if report.explanation.master_node.is_some() && facts.members.len() > 1 {
+    if report.explanation.master_node.is_some() && facts.members.len() > 1 && case.refuser_of(address).is_none() {
         return None;
     }
     if facts.bound.is_empty() || facts.bound.iter().any(is_bound) || facts.discovery == "single-node" {
@@ -107,7 +107,29 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     for (by, host) in pings {
         found = found.because(case.says(by, format!("[{address}] {}", outcome(&host.outcome))));
     }
+    if let Some(by) = case.refuser_of(address) {
+        found = found.because(case.says(by, format!("[{address}] refused the connection")));
+    }
     Some(found)
+}
+
+/// Members that nobody can connect to, and that are heard over links which they opened: at the next election nobody may
+/// reach them.
+pub(super) fn refusing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let of = |by: &Report, address: &Address| {
+        let name = case.name_at(address);
+        let is_told = |verdict: &&Verdict| verdict.node.as_deref() == Some(&*name);
+        if before.iter().any(|verdict| is_told(&verdict) && verdict.code == Code::UnreachablePublishAddress) {
+            return None;
+        }
+        let summary = format!(
+            "{name} is a member over the links that it opened, and refuses every new connection at [{address}], where it \
+             publishes to be: a firewall before that port rejects them, or it listens elsewhere"
+        );
+        let evidence = case.says(by, format!("[{address}] refused the connection"));
+        Some(verdict(Code::UnreachablePublishAddress, name, summary).because(evidence).only(Certainty::Likely))
+    };
+    case.reports.iter().flat_map(|by| by.facts.refused.iter().filter_map(move |address| of(by, address))).collect()
 }
 
 /// A node that listens on loopback only, and names others that are elsewhere.

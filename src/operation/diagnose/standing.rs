@@ -5,7 +5,7 @@
 use super::absent;
 use super::case::{Case, called, so_many, verdict};
 use super::clock::clocks;
-use super::reach::{frozen, outcome, parted};
+use super::reach::{frozen, outcome, parted, refusing};
 use super::seeds;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
@@ -34,6 +34,7 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         before.iter().any(|verdict| verdict.node == found.node && verdict.code == Code::UnreachablePublishAddress)
     };
     verdicts.extend(misplaced(case).into_iter().filter(|found| !is_told(found)));
+    verdicts.extend(refusing(case, before));
     let absent = verdicts.iter().filter(|verdict| is_absence(verdict)).filter_map(|verdict| verdict.node.clone());
     let absent = absent.collect::<BTreeSet<_>>().len();
     verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report, absent)));

@@ -114,6 +114,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         data_members: Some(state.nodes.data().count()),
         remembered: remembered.clone(),
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
+        refused: Vec::new(),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
         outward: outward(&looked_for(&settings, explanation)),
         strays,

@@ -15,6 +15,7 @@ mod met;
 mod note;
 mod obstacle;
 mod probe;
+mod refused;
 mod shared;
 mod siblings;
 mod surroundings;
@@ -128,6 +129,7 @@ async fn report(handle: &Handle, age: Age) -> Option<Report> {
     };
     let mut facts = tokio::task::spawn_blocking(told).await.ok()?;
     facts.wall_millis = wall();
+    facts.refused = refused::refused(handle).await;
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
 }
 

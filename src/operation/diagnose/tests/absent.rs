@@ -452,6 +452,23 @@ fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
     assert_eq!(verdicts(&[leader, follower(1, 0), follower(2, 0)]), [], "who answers is reached");
 }
 
+#[test]
+fn a_member_that_refuses_new_connections_is_told_with_what_it_should_publish() {
+    let mut leader = follower(0, 0);
+    leader.facts.refused = vec![address(2)];
+    let told = verdicts(&[follower(1, 0), leader.clone()]);
+    assert_eq!(told, expected(&[(Code::UnreachablePublishAddress, "n2", "")]), "a firewall may be before it");
+    let mut elsewhere = follower(2, 0);
+    elsewhere.facts.bound = vec!["10.0.0.2:9400".into()];
+    elsewhere.facts.given.insert("transport.publish_port".into(), "9300".into());
+    let line = "transport.publish_port: \"9400\"";
+    for reports in [[elsewhere.clone(), leader.clone()], [leader.clone(), elsewhere.clone()]] {
+        assert_eq!(verdicts(&reports), expected(&[(Code::UnreachablePublishAddress, "n2", line)]));
+    }
+    leader.facts.refused.clear();
+    assert_eq!(verdicts(&[elsewhere, leader]), [], "its port may be mapped");
+}
+
 /// Something that a start of a node would tell.
 fn obstructed(number: usize) -> Sibling {
     let mend = Mend::setting("http.port", &Worth::Plain("9201".into()), Some(format!("/etc/zazen/n{number}.yml")));
