@@ -45,6 +45,30 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const PAGE: usize = 1_000;
 
 /// A client of one cluster. Clones share their connections and what they know of the nodes.
+///
+/// ```
+/// # use zazen_node as zazen;
+/// # let data = std::env::temp_dir().join(format!("zazen-client-{}", std::process::id()));
+/// # let node = zazen::Node::builder().setting("discovery.type", "single-node").setting("path.data", data.display());
+/// # let node = node.setting("transport.tcp.port", 0).setting("http.port", 0).start()?;
+/// # let address = node.http_address().expect("it serves users").to_string();
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// use zazen::client::{Client, News, Precondition};
+///
+/// let client = Client::new([address])?;
+/// let revision = client.put("config/limit", "100").await?;
+/// client.put_if("config/limit", "200", Precondition::IfUnchanged(revision)).await?;
+/// let overtaken = client.put_if("config/limit", "300", Precondition::IfUnchanged(revision)).await;
+/// assert!(overtaken.is_err_and(|error| error.is_conflict()));
+///
+/// let News::State { keys, .. } = client.watch("config/").next().await? else { panic!("the state comes first") };
+/// assert_eq!(keys[0].value.to_string(), "200");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # })?;
+/// # node.stop();
+/// # std::fs::remove_dir_all(data)?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Client {
     http: Reach,

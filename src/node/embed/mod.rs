@@ -115,6 +115,34 @@ enum Ending {
 }
 
 /// A running node. It ends when this is dropped, as if its process were killed; [`Node::stop`] lets it say good-bye.
+///
+/// ```
+/// # use zazen_node as zazen;
+/// # let data = std::env::temp_dir().join(format!("zazen-embedded-{}", std::process::id()));
+/// # let free = || Ok::<_, std::io::Error>(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+/// use zazen::Node;
+/// use zazen::embed::Mastership;
+///
+/// let node = Node::builder()
+///     .setting("cluster.name", "demo")
+///     .setting("discovery.type", "single-node")
+///     .setting("path.data", data.display())
+/// #   .setting("transport.tcp.port", free()?)
+/// #   .setting("http.port", free()?)
+///     .on_mastership(|who| println!("{who:?}"))
+///     .start()?;
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let client = node.client()?;
+/// client.put("greeting", "hello").await?;
+/// let entry = client.get("greeting").await?.expect("it was just written");
+/// assert_eq!(entry.value.to_string(), "hello");
+/// assert!(matches!(node.mastership(), Mastership::Leading { .. }));
+/// # Ok::<_, zazen::client::ClientError>(())
+/// # })?;
+/// node.stop();
+/// # std::fs::remove_dir_all(data)?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 pub struct Node {
     handle: Handle,
     http: Option<SocketAddr>,
