@@ -30,7 +30,7 @@ pub use met::meet_neighbours;
 pub use note::note_in;
 pub(super) use note::trusted as trusted_note;
 pub use shared::{Known, diagnosis_of_late};
-pub use siblings::{launch_of, ports_beside, secret_beside};
+pub use siblings::{OneOfSecurity, file_beside, launch_of, ports_beside};
 pub(super) use siblings::{leave_note, listed};
 pub(super) use surroundings::Surroundings;
 use verify::{Told, Verified, verified};

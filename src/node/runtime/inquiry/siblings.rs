@@ -10,7 +10,7 @@ use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
-use crate::settings::{self, DiscoveryKind, ListenSettings, NodeSettings, Value, may_be_secret};
+use crate::settings::{self, DiscoveryKind, ListenSettings, NodeSettings, SecuritySettings, Value, may_be_secret};
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -248,19 +248,22 @@ pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
     ports
 }
 
-/// The file of the secret that a configuration beside a node's own names for the same cluster.
-pub fn secret_beside(settings: &NodeSettings) -> Option<PathBuf> {
-    let own = settings.security.secret.as_ref().map(|secret| settings.path_conf.join(secret))?;
+/// A file that all nodes of a cluster have alike, as a configuration beside a node's own names it for the same cluster.
+pub fn file_beside(settings: &NodeSettings, which: OneOfSecurity) -> Option<PathBuf> {
+    let own = which(&settings.security).map(|file| settings.path_conf.join(file))?;
     let files = settings.file.as_deref().map(absolute).map(PathBuf::from).as_deref().map(files_beside)?;
     let mut known = Configurations::default();
     let named = files.iter().find_map(|file| {
         let (other, _) = known.loaded(file.to_str(), &Launch::default())?;
-        let secret = other.path_conf.join(other.security.secret.as_ref()?);
-        let is_there = fs::metadata(&secret).is_ok_and(|about| about.is_file() && about.len() > 0);
-        (is_there && other.cluster_name == settings.cluster_name && secret != own).then_some(secret)
+        let named = other.path_conf.join(which(&other.security)?);
+        let is_there = fs::metadata(&named).is_ok_and(|about| about.is_file() && about.len() > 0);
+        (is_there && other.cluster_name == settings.cluster_name && named != own).then_some(named)
     });
-    named.map(|secret| PathBuf::from(absolute(&secret)))
+    named.map(|named| PathBuf::from(absolute(&named)))
 }
+
+/// One of the files of a node's security.
+pub type OneOfSecurity = fn(&SecuritySettings) -> Option<&PathBuf>;
 
 /// How likely another node of this host has something to do with this one: of too many the nearest are told of. The name of
 /// its cluster says the least, as it may be mistyped.

@@ -5,7 +5,8 @@ use super::{absolute, start, text};
 use crate::cluster::Address;
 use crate::diagnose::{Mend, quoted};
 use crate::runtime::addresses::is_here;
-use crate::runtime::inquiry::{listed, secret_beside, trusted_note};
+use crate::runtime::inquiry::{OneOfSecurity, file_beside, listed, trusted_note};
+use crate::runtime::program;
 use crate::settings::NodeSettings;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,24 @@ pub(super) fn brought(path: &Path, settings: &NodeSettings) -> Option<Mend> {
     start(settings, &format!("{} && ", copied(path, settings)?))
 }
 
-/// Names the secret that nodes beside have in the place of one that is no good.
+/// Makes a file of users where nobody is known to have one, with one who may do everything, and starts the node. The token is
+/// shown to whoever types it.
+pub(super) fn with_an_admin(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    let users = settings.security.users.as_ref().map(|users| settings.path_conf.join(users));
+    let file = Some(quoted(&absolute(path))).filter(|_| users.as_deref() == Some(path))?;
+    start(settings, &format!("{} user add admin --role admin --file {file} && ", quoted(&program())))
+}
+
+/// Names the secret, or the users, that nodes beside have in the place of what is no good.
 pub(super) fn as_beside(path: &Path, settings: &NodeSettings) -> Option<Mend> {
-    let own = settings.security.secret.as_ref().map(|secret| settings.path_conf.join(secret))?;
-    let right = secret_beside(settings).filter(|_| own == path)?;
-    Some(text(settings, "zazen.security.secret", &right.display().to_string()))
+    const ALIKE: [(&str, OneOfSecurity); 2] = [
+        ("zazen.security.secret", |security| security.secret.as_ref()),
+        ("zazen.security.users", |security| security.users.as_ref()),
+    ];
+    let is_it =
+        |which: OneOfSecurity| which(&settings.security).is_some_and(|file| settings.path_conf.join(file) == path);
+    let (key, which) = ALIKE.into_iter().find(|(_, which)| is_it(*which))?;
+    Some(text(settings, key, &file_beside(settings, which)?.display().to_string()))
 }
 
 /// The command that brings it.
@@ -110,6 +124,15 @@ mod tests {
     fn else_from_the_first_seed_host_that_is_elsewhere() {
         let line = typed("seed", "users", |_| ()).expect("another has it");
         assert!(line.starts_with("scp -p 203.0.113.2:/made/203.0.113.1/users /made/203.0.113.1/users && "), "{line}");
+    }
+
+    #[test]
+    fn who_has_no_users_anywhere_gets_one_who_may_do_everything() {
+        let settings = sample::settings(Path::new("/srv/n1"), &[("zazen.security.users", "users")]);
+        let line = |file: &str| with_an_admin(Path::new(file), &settings).map(|mend| mend.line);
+        let made = line("/srv/n1/users").expect("it is its file of users");
+        assert!(made.contains(" user add admin --role admin --file /srv/n1/users && "), "{made}");
+        assert_eq!(line("/srv/n1/cluster.secret"), None);
     }
 
     #[test]

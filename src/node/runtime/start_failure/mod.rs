@@ -91,7 +91,8 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         }
         StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
             let brought = missing::brought(path, settings).or_else(|| remade::remade(path, settings));
-            (Code::BadSettings, brought.or_else(|| missing::as_beside(path, settings)))
+            let beside = brought.or_else(|| missing::as_beside(path, settings));
+            (Code::BadSettings, beside.or_else(|| missing::with_an_admin(path, settings)))
         }
         StartError::Secret(FileError::Strange(path, _)) => {
             let of_nodes = remade::mistaken(path, settings).or_else(|| remade::remade(path, settings));
