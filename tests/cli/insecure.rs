@@ -53,6 +53,14 @@ fn the_doctor_names_what_lets_strangers_in_and_what_keeps_a_node_from_starting()
         let out = doctor(&folder, code, lines, "");
         assert!(out.contains("insecure-setting") && out.contains(expected), "{lines}: {out}");
     }
+    let line = "zazen.security.http: {certificate: http.crt, key: http.key}";
+    for are_there in [false, true] {
+        let told = doctor(&folder, 1, "zazen.security.users: users", "");
+        assert_eq!(told.contains(line), are_there, "no line names files that are not there: {told}");
+        for file in ["http.crt", "http.key"] {
+            folder.file(file, b"");
+        }
+    }
     let missing = doctor(&folder, 2, "zazen.security.secret: nowhere", "");
     assert!(missing.contains("bad-settings: cannot read") && missing.contains("nowhere"), "{missing}");
     fs::set_permissions(&users, Permissions::from_mode(0o644)).expect("it is the test's own");

@@ -18,7 +18,7 @@ use crate::runtime::addresses;
 use crate::runtime::descriptors;
 use crate::runtime::listen::bind;
 use crate::runtime::printable::line;
-use crate::runtime::secure::{Side, ending, expiries, gate, open_sides, readable};
+use crate::runtime::secure::{Side, ending, expiries, gate, has_files_of, open_sides, readable};
 use crate::runtime::start_failure;
 use crate::runtime::{StartError, listening, published};
 use crate::settings::{ListenSettings, NodeSettings, Weakness, weaknesses};
@@ -252,7 +252,8 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
     let is_told = |weakness: &Weakness| !open.is_empty() && weakness.setting.starts_with("zazen.security.allow_open");
     for weakness in weak.into_iter().filter(|weakness| !is_told(weakness)) {
         let set = |(key, value): (&str, &str)| start_failure::set(settings, key, &Worth::Plain(value.to_owned()));
-        let mend = weakness.mend.split_once(": ").map(set);
+        let line = Some(&weakness.mend).filter(|line| has_files_of(settings, line));
+        let mend = line.and_then(|line| line.split_once(": ")).map(set);
         findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), mend);
     }
 }

@@ -340,7 +340,7 @@ pub struct Weak {
     pub setting: String,
     /// What it lets happen.
     pub lets: String,
-    /// The line that ends it.
+    /// The line that ends it; empty if that names a file which is not there.
     pub mend: String,
 }
 

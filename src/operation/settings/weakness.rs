@@ -56,7 +56,7 @@ fn lines(settings: &NodeSettings) -> Vec<Weakness> {
         weak(
             format!("zazen.security.users: {}", path(users)),
             "without a certificate for users their passwords and tokens go in the clear",
-            "zazen.security.http.certificate: http.crt",
+            "zazen.security.http: {certificate: http.crt, key: http.key}",
         )
     });
     let unasked = security.http_certificate.as_deref().filter(|_| security.users.is_none() && settings.rest.enabled);

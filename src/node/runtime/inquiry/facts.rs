@@ -11,7 +11,7 @@ use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Unusab
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{
-    Expiry, FileError, OF_NODES, expiries, made_for, names, open_sides, read_some_users, readable,
+    Expiry, FileError, OF_NODES, expiries, has_files_of, made_for, names, open_sides, read_some_users, readable,
 };
 use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::start_failure::copied;
@@ -103,7 +103,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
             .collect(),
         unusable: unusable(&settings),
         open: open(&settings, handle),
-        weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
+        weak: settings::weaknesses(&settings).into_iter().map(|one| weak(one, &settings)).collect(),
         ahead_millis: None,
         members: state
             .nodes
@@ -150,8 +150,9 @@ fn certificate(expiry: Expiry, local: &Node, cluster: &ClusterName) -> Certifica
     Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000), not_for, of_cluster }
 }
 
-fn weak(weakness: Weakness) -> Weak {
+fn weak(weakness: Weakness, settings: &NodeSettings) -> Weak {
     let Weakness { setting, lets, mend } = weakness;
+    let mend = Some(mend).filter(|mend| has_files_of(settings, mend)).unwrap_or_default();
     Weak { setting, lets: lets.to_owned(), mend }
 }
 

@@ -33,6 +33,7 @@ pub use users::{
 };
 pub use watch::watch;
 
+use crate::settings::NodeSettings;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// The settings of a node that was equipped, which begin at the directory of the configuration.
@@ -47,6 +48,13 @@ zazen.security.users: users
 zazen.security.http.certificate: http.crt
 zazen.security.http.key: http.key
 ";
+
+/// Whether the files are there that a line of a configuration names as `zazen setup` does.
+pub fn has_files_of(settings: &NodeSettings, line: &str) -> bool {
+    let made = LINES.lines().filter_map(|line| line.split_once(": ")).map(|(_, file)| file);
+    let is_named = |file: &&str| line.split([' ', ':', ',', '{', '}']).any(|word| word == *file);
+    made.filter(is_named).all(|file| settings.path_conf.join(file).is_file())
+}
 
 /// So many random bytes as hexadecimal digits; none if the system gives no entropy.
 pub fn random_hex<const N: usize>() -> Option<String> {
