@@ -43,12 +43,14 @@ fn others(handle: &Handle) -> Vec<Address> {
 
 /// Those of these at which a connection is refused.
 async fn refusing(all: Vec<Address>) -> Vec<Address> {
-    let of = async |address: Address| {
-        let at: SocketAddr = address.as_str().parse().ok()?;
-        let tried = timeout(PATIENCE, TcpStream::connect(at)).await.ok()?;
-        tried.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused).then_some(address)
-    };
-    join_all(all.into_iter().map(of)).await.into_iter().flatten().collect()
+    let refuses = join_all(all.iter().map(refuses)).await;
+    all.into_iter().zip(refuses).filter_map(|(address, refuses)| refuses.then_some(address)).collect()
+}
+
+async fn refuses(address: &Address) -> bool {
+    let Ok(at) = address.as_str().parse::<SocketAddr>() else { return false };
+    let tried = timeout(PATIENCE, TcpStream::connect(at)).await;
+    tried.is_ok_and(|tried| tried.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused))
 }
 
 #[cfg(test)]
