@@ -53,7 +53,22 @@ pub(super) fn is_left_behind(case: &Case<'_>, old: &Report) -> bool {
     let replaced = replaced(case, old);
     let is_master = old.explanation.master_node.is_some();
     let lost = |needed: usize, of: usize| of < needed + replaced.len();
-    !replaced.is_empty() && quota.is_some_and(|quota| is_master || lost(quota.needed, quota.members.len()))
+    !replaced.is_empty()
+        && !is_recovered_elsewhere(case, old)
+        && quota.is_some_and(|quota| is_master || lost(quota.needed, quota.members.len()))
+}
+
+/// Whether a voter of a node without a master leads or follows under another name of their cluster: it was recovered, and goes
+/// on there.
+fn is_recovered_elsewhere(case: &Case<'_>, old: &Report) -> bool {
+    let (ours, quotas) = (&old.explanation, &old.explanation.needed);
+    let votes = |id: &NodeId| quotas.iter().flat_map(|quota| &quota.members).any(|member| &*member.id == id.as_str());
+    let goes_on = |other: &&Report| {
+        let its = &other.explanation;
+        let is_another = its.cluster_uuid.is_some() && its.cluster_uuid != ours.cluster_uuid;
+        is_another && its.master_node.is_some() && its.cluster_name == ours.cluster_name && votes(&its.node.id)
+    };
+    ours.master_node.is_none() && case.reports.iter().any(|other| goes_on(&other))
 }
 
 /// Whether a node began anew where its configuration was used before.

@@ -35,6 +35,29 @@ fn whoever_is_asked_names_the_one_that_holds_something() {
 }
 
 #[test]
+fn what_is_left_of_a_cluster_that_was_recovered_begins_no_other_one() {
+    let mut old = voters(report(1));
+    old.explanation.needed[0].members.iter_mut().for_each(|member| member.found = &*member.id == "id-1");
+    let new = |number: usize| {
+        let mut report = follower(number, 0);
+        report.explanation.cluster_uuid = Some(Uuid::from_u128(9));
+        report
+    };
+    let (recovered, mut wiped) = (new(0), new(2));
+    wiped.explanation.node = Arc::new(Node { id: "new-2".into(), ..(*node(2)).clone() });
+    for number in [0, 2] {
+        let theirs = PingOutcome::OtherClusterUuid { ours: Some(Uuid::from_u128(7)), theirs: Some(Uuid::from_u128(9)) };
+        old = pinged(old, number, theirs);
+    }
+    let line = "path.data: /var/lib/zazen/n1-new";
+    for reports in [[old.clone(), recovered.clone(), wiped.clone()], [recovered, wiped, old]] {
+        let told = verdicts(&reports);
+        assert!(told.contains(&(Code::ForeignCluster, "n1".into(), line.into())), "{told:?}");
+        assert!(told.iter().all(|(code, ..)| *code != Code::WipedMajority), "{told:?}");
+    }
+}
+
+#[test]
 fn a_node_that_cannot_lead_begins_no_cluster_anew_but_joins_the_one_that_there_is() {
     let mut reports = wiped();
     let left = &mut reports[0];
