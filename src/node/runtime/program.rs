@@ -12,7 +12,13 @@ pub fn program() -> String {
 }
 
 fn path() -> io::Result<PathBuf> {
-    env::current_exe().map(|path| replaced(&path).unwrap_or(path))
+    env::current_exe().map(|path| replaced(&path).or_else(|| removed(&path)).unwrap_or(path))
+}
+
+/// A program that was removed is there as long as a process of it runs.
+fn removed(path: &Path) -> Option<PathBuf> {
+    let is_removed = path.to_str()?.ends_with(DELETED) && !path.exists();
+    is_removed.then(|| PathBuf::from(format!("/proc/{}/exe", std::process::id())))
 }
 
 /// The program that was put in the place of one, as by `mv` or a package; none if there is none, or none was replaced.
@@ -33,5 +39,8 @@ mod tests {
         assert_eq!(replaced(&here), None);
         assert_eq!(replaced(&deleted(&here.join("nowhere"))), None);
         assert_eq!(program(), here.display().to_string());
+        let own = format!("/proc/{}/exe", std::process::id());
+        assert_eq!(removed(&deleted(&here.join("nowhere"))), Some(own.into()));
+        assert_eq!(removed(&here), None);
     }
 }
