@@ -151,10 +151,7 @@ fn read(path: &Path, purpose: Purpose) -> Result<String, CommandError> {
     }
     // Windows' editors put a mark before the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    match str::from_utf8(bytes) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(error) => Err(not_text(path, bytes, error.valid_up_to())),
-    }
+    not_text(path, bytes, purpose).map_or_else(|| Ok(String::from_utf8_lossy(bytes).into_owned()), Err)
 }
 
 /// Opens what is a file in the strict sense. It is looked at first, as some devices do something when they are opened, and
@@ -240,11 +237,9 @@ fn typed_with(path: &Path, meant: &Path) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// Says where the first byte is that is no text.
-fn not_text(path: &Path, bytes: &[u8], valid: usize) -> CommandError {
-    let before = String::from_utf8_lossy(&bytes[..valid]);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let (path, byte) = (path.display(), bytes.get(valid).copied().unwrap_or_default());
-    CommandError::Usage(format!("{path}:{line}:{column}: byte 0x{byte:02x} is not UTF-8, allowed is UTF-8 text"))
+/// What is said of a file that is no text, or of another encoding.
+fn not_text(path: &Path, bytes: &[u8], purpose: Purpose) -> Option<CommandError> {
+    let found = start_failure::misencoded(&path.display().to_string(), bytes)?;
+    let typed = typed_with(path, path).filter(|_| purpose == Purpose::Start);
+    Some(CommandError::Usage(start_failure::unread(&found, typed.as_deref())))
 }

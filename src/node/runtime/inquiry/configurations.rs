@@ -2,10 +2,10 @@
 //! it takes long to understand one.
 
 use super::mending::mending;
-use super::note::read;
+use super::note::read_bytes;
 use super::siblings::FILES_MAX;
 use crate::diagnose::{Launch, Mend, Sibling, Slip, quoted};
-use crate::runtime::start_failure;
+use crate::runtime::start_failure::{self, Misencoded};
 use crate::settings::{self, FileText, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ pub(super) struct Configurations(BTreeMap<String, Vec<Loaded>>);
 /// A configuration and what came of it, as far as it makes sense.
 struct Loaded {
     text: Option<String>,
+    is_misencoded: bool,
     launch: Launch,
     settings: Option<NodeSettings>,
     slip: Option<Slip>,
@@ -32,21 +33,34 @@ struct Loaded {
 impl Configurations {
     /// The settings of a node that is started so, and what keeps it from being.
     pub(super) fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<(&NodeSettings, &Option<Slip>)> {
-        let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
+        let read = file.map(|file| text_of(file).ok_or(())).transpose().ok()?;
+        let (text, misencoded) = read.unzip();
+        let misencoded = misencoded.flatten();
         if self.0.len() > KNOWN_MAX {
             self.0.clear();
         }
         let known = self.0.entry(file.unwrap_or_default().to_owned()).or_default();
-        known.retain(|one| one.text == text);
+        known.retain(|one| one.text == text && one.is_misencoded == misencoded.is_some());
         let at = known.iter().position(|one| one.launch == *launch).unwrap_or_else(|| {
             known.truncate(LAUNCHES_MAX);
             let (settings, slip) = loaded(file, text.as_deref(), launch);
-            known.push(Loaded { text, launch: launch.clone(), settings, slip });
+            let (is_misencoded, slip) = (misencoded.is_some(), misencoded.or(slip));
+            known.push(Loaded { text, is_misencoded, launch: launch.clone(), settings, slip });
             known.len() - 1
         });
         let found = known.get(at)?;
         Some((found.settings.as_ref()?, &found.slip))
     }
+}
+
+/// The text of a file, and what is wrong with how it is written.
+fn text_of(file: &str) -> Option<(String, Option<Slip>)> {
+    let bytes = read_bytes(Path::new(file))?;
+    let Some(found) = start_failure::misencoded(file, &bytes) else {
+        return Some((String::from_utf8(bytes).ok()?, None));
+    };
+    let Misencoded { text, fault, mend } = found;
+    Some((text, Some(Slip { fault, mend: Some(mend), is_withheld: false })))
 }
 
 /// What a node was given whose file is gone, and the line that writes it anew as the node has noted it.

@@ -61,16 +61,21 @@ pub(in crate::runtime) fn trusted(data: &Path) -> Option<Sibling> {
 /// The text of a file that is one, and not long: what is none may be waited for without end. Nothing is waited for at all,
 /// neither one who holds a lease on it nor what the system has yet to say in a file of its own.
 pub(super) fn read(path: &Path) -> Option<String> {
+    String::from_utf8(read_bytes(path)?).ok()
+}
+
+/// The same of one that may be no text.
+pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     if !fs::metadata(path).is_ok_and(|file| is_small(&file)) {
         return None;
     }
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     // It may have been another one before it was opened.
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let is_one = file.metadata().is_ok_and(|file| is_small(&file));
-    let length = is_one.then(|| file.take(BYTES_MAX + 1).read_to_string(&mut text).ok()).flatten()?;
-    (length as u64 <= BYTES_MAX).then_some(text)
+    let length = is_one.then(|| file.take(BYTES_MAX + 1).read_to_end(&mut bytes).ok()).flatten()?;
+    (length as u64 <= BYTES_MAX).then_some(bytes)
 }
 
 fn is_small(file: &Metadata) -> bool {
