@@ -25,7 +25,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 41] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 43] = [
     (77_960, "a master made voters of nodes that had just become sick, before anybody could know that"),
     (99_308, "a master made voters of nodes that had just been cut off, before anybody could know that"),
     (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
@@ -88,6 +88,8 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 41] = [
         "the judge let the only host of all stay out of reach, at which those who had never met were to find each other",
     ),
     (9_007_640, "the judge let a node that was voted for stay out of reach, which then led those who had reached it"),
+    (54_167, "the judge did not wait for an answer that was on its way over a slow link, and stalled"),
+    (53_323, "it did not, either, at a node whose clock went slowly"),
 ];
 
 fn options(seed: u64) -> RunOptions {

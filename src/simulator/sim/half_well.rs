@@ -173,6 +173,11 @@ impl HalfWell {
         }
     }
 
+    /// Whether links may be slow for a while.
+    pub(super) fn has_slow_links(&self) -> bool {
+        self.slow.is_some() || self.kinds.contains(&Kind::SlowTransfer)
+    }
+
     /// The tuning with the longest times that any node may have, as far as they are drawn here.
     pub(super) fn slowest(&self, tuning: Tuning) -> Tuning {
         let is_changed = self.kinds.iter().any(|kind| matches!(kind, Kind::Settings | Kind::Restart));

@@ -520,6 +520,7 @@ fn bounds(options: &RunOptions, draw: &RunParams) -> Bounds {
         publish_timeout: publish_bound(options, &slowest),
         master_change: slowest.recovery_bound() + transfer_bound(draw.half_well.slow),
         ack_patience: slowest.fd_ping_timeout,
+        may_stall: options.half_well && draw.half_well.has_slow_links(),
         slowest_clock: draw.plan.slowest_clock(),
         fastest_clock: draw.plan.fastest_ppm() as f64 / 1e6,
     }

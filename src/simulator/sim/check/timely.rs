@@ -97,6 +97,8 @@ pub struct Bounds {
     pub master_change: Duration,
     /// How long a member may take to apply what is committed before nobody waits for it any more, on any node.
     pub ack_patience: Duration,
+    /// Whether a link may be so slow that an answer is on its way and stalls: who asked waits as long for it since it moved.
+    pub may_stall: bool,
     /// How fast the slowest clock runs, as a part of real time.
     pub slowest_clock: f64,
     /// The same of the fastest one.
@@ -121,7 +123,9 @@ impl Bounds {
     fn patience(&self, question: &Question) -> Option<Duration> {
         let time = match question {
             Question::Submit { timeout, master_timeout, .. } => *master_timeout + self.publish_timeout + *timeout,
-            Question::Read { master_timeout, .. } | Question::PendingTasks { master_timeout } => *master_timeout,
+            Question::Read { master_timeout, .. } | Question::PendingTasks { master_timeout } => {
+                *master_timeout * if self.may_stall { 2 } else { 1 }
+            }
             Question::HandOver { master_timeout, .. } => *master_timeout + self.publish_timeout,
             Question::Leave => return None,
         };
@@ -411,6 +415,7 @@ mod tests {
             publish_timeout: millis(5_000),
             master_change: millis(700),
             ack_patience: millis(250),
+            may_stall: false,
             slowest_clock: 1.0,
             fastest_clock: 1.0,
         };
@@ -472,6 +477,15 @@ mod tests {
         assert_eq!(after(1, &Answer::NoMaster), (true, 1, 0));
         assert_eq!(ends(&mut timely(Phase::Well), 0, 2_000, &Answer::NoMaster), None, "its client waits no longer");
         assert_eq!(ends(&mut timely(Phase::Well), 0, 1, &Answer::Left), None);
+    }
+
+    #[test]
+    fn an_answer_that_moves_over_a_slow_link_is_waited_for_as_long_anew() {
+        let mut timely = timely(Phase::Hurt);
+        timely.bounds.may_stall = true;
+        timely.asked(Ticket(1), 0, &read(), millis(0));
+        assert_eq!(rule(timely.passes(millis(4_100))), None);
+        assert_eq!(rule(timely.passes(millis(4_101))), Some(ENDS));
     }
 
     #[test]
