@@ -290,6 +290,9 @@ impl<'a> Case<'a> {
             let key = keys.into_iter().find(|key| known.sibling.launch.gives(key)).unwrap_or(keys[0]);
             self.set_sibling(known, key, &Worth::Plain(known.sibling.ports_from(port))).about(&name)
         });
+        // What its own start would tell of it.
+        let told = || sibling?.sibling.obstacle.as_ref().filter(|told| told.code == Code::PortInUse)?.mend.clone();
+        let mend = mend.or_else(|| Some(self.placed_as(told()?.about(&*name), sibling?)));
         let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));
         Some(verdict(Code::PortInUse, name, summary).because(evidence).mended(mend))
     }

@@ -1,7 +1,7 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
 use super::identity::{is_alone, is_seed_of, seeds_of_others};
-use super::{Report, Sibling};
+use super::{Report, Sibling, occupied};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
@@ -23,8 +23,11 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
         let beside = are_apart && lie_side_by_side(me, other);
         beside || ours.iter().any(|one| are_linked(one, other))
     };
-    let is_kin = |other: &&Report| is_same(other) || has_kin(other);
-    reports.iter().filter(is_kin).cloned().collect()
+    let is_in_the_way = |other: &&Report| !are_one(me, other) && occupied::is_in_the_way(&ours, other);
+    let is_kin = |other: &&Report| (is_same(other) || has_kin(other)) && !is_in_the_way(other);
+    let kin = reports.iter().filter(is_kin).cloned().collect();
+    let in_the_way = reports.iter().filter(is_in_the_way).map(|other| other.explanation.node.address.clone());
+    occupied::as_strangers(kin, &in_the_way.collect::<Vec<_>>())
 }
 
 /// Whether the configurations of two nodes of one name lie in one directory.

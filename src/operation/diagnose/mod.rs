@@ -20,6 +20,7 @@ mod kin;
 mod mends;
 mod node;
 mod obstacle;
+mod occupied;
 mod quorum;
 mod reach;
 mod renumbered;

@@ -453,6 +453,29 @@ fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
 }
 
 #[test]
+fn a_node_of_another_cluster_in_the_place_of_a_voter_is_in_its_way() {
+    let mut leader = voters(follower(0, 0));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-2");
+    leader.facts.members.retain(|(name, ..)| name != "n1");
+    let mend = Mend::setting("transport.port", &Worth::Plain("9302".into()), Some("/etc/zazen/n1.yml".into()));
+    let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
+    leader.facts.siblings = vec![Sibling { obstacle: Some(obstacle), last: Some(address(1)), ..sibling(1) }];
+    let theirs = PingOutcome::OtherClusterName { ours: "shop".into(), theirs: "warehouse".into() };
+    leader = pinged(leader, 1, theirs);
+    let stranger = |cluster: &str, uuid: Option<u128>| {
+        let mut other = report(7);
+        other.explanation.node = Arc::new(Node { address: address(1), ..(*node(7)).clone() });
+        (other.explanation.cluster_name, other.explanation.cluster_uuid) = (cluster.into(), uuid.map(Uuid::from_u128));
+        (other.facts.bound, other.facts.seeds) = (vec![address(1).to_string()], Some(vec!["10.0.0.8:9300".into()]));
+        other
+    };
+    let told = expected(&[(Code::PortInUse, "n1", "transport.port: 9302")]);
+    for other in [stranger("warehouse", None), stranger("warehouse", Some(9)), stranger("shop", Some(9))] {
+        assert_eq!(verdicts(&[leader.clone(), follower(2, 0), other]), told);
+    }
+}
+
+#[test]
 fn a_member_that_refuses_new_connections_is_told_with_what_it_should_publish() {
     let mut leader = follower(0, 0);
     leader.facts.refused = vec![address(2)];
