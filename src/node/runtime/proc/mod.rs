@@ -120,15 +120,14 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 
 /// The files and sockets that this process has open, and how many it may have.
 pub(super) fn files() -> Option<Share> {
-    let used = u64::try_from(fs::read_dir("/proc/self/fd").ok()?.count()).ok()?;
-    Some(Share { used, max: parse_files_max(&read("/proc/self/limits")?)? })
-}
-
-fn parse_files_max(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    match line.split_whitespace().next()? {
-        "unlimited" => Some(u64::MAX),
-        number => number.parse().ok(),
+    let max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    match fs::read_dir("/proc/self/fd") {
+        Ok(open) => Some(Share { used: u64::try_from(open.count()).ok()?, max }),
+        // To count them takes one more.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            Some(Share { used: max, max })
+        }
+        Err(_) => None,
     }
 }
 
@@ -200,9 +199,6 @@ mod tests {
         assert_eq!(kilobytes("VmPeak:\t 9 kB\nVmRSS:\t    1024 kB\n", "VmRSS"), Some(1 << 20));
         let named = parse_pretty_name("ID=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
         assert_eq!(named.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
-        let limits = "Limit   Soft Limit  Hard Limit  Units\nMax open files            20000  1048576  files\n";
-        assert_eq!(parse_files_max(limits), Some(20_000));
-        assert_eq!(parse_files_max("Max open files unlimited unlimited files"), Some(u64::MAX));
         let paths = limit_paths("5:cpu,memory:/box\n1:name=systemd:/x\n0::/slice\nnonsense\n");
         assert_eq!(paths[2..], ["/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "/sys/fs/cgroup/slice/memory.max"]);
     }
@@ -215,7 +211,6 @@ mod tests {
             assert_eq!(Ticks::parse(text), None, "{text}");
             assert_eq!(parse_load(text), None, "{text}");
             assert_eq!(kilobytes(text, "VmRSS"), None, "{text}");
-            assert_eq!(parse_files_max(text), None, "{text}");
         }
     }
 }
