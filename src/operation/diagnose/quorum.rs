@@ -90,7 +90,8 @@ fn may_run(case: &Case<'_>, member: &Member) -> bool {
 /// Whether nothing answers or listens where a member should be, and nobody is blamed for it.
 fn is_down(case: &Case<'_>, before: &[Verdict], name: &str, member: &Member) -> bool {
     let is_there = |address: Address| case.is_there(&address);
-    !may_run(case, member) && !case.place(member).1.is_some_and(is_there) && !is_blamed(before, name)
+    let runs = case.failed_start(name).is_some_and(|(told, _)| told.runs);
+    !runs && !may_run(case, member) && !case.place(member).1.is_some_and(is_there) && !is_blamed(before, name)
 }
 
 /// Voters that do not run, where enough of them answer and yet there are not enough votes.
