@@ -260,7 +260,9 @@ fn by_files_of_like_name(report: &Report) -> impl Iterator<Item = Address> + use
 fn unnamed(report: &Report, all: impl Iterator<Item = Address>) -> Vec<String> {
     let seeds = report.facts.seeds.as_deref().unwrap_or_default();
     let mut places: Vec<String> = Vec::new();
-    for place in all.filter(|place| *place != report.explanation.node.address) {
+    let own = &report.explanation.node.address;
+    // The loopback of one host is not that of another.
+    for place in all.filter(|place| place != own && (own.is_loopback() || !place.is_loopback())) {
         let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place));
         if !is_named && !places.iter().any(|one| *one == place.as_str()) {
             places.push(place.to_string());
