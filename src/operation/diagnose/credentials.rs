@@ -90,6 +90,16 @@ impl Credentials {
         })
     }
 
+    /// All files by setting, beside the certificate where it is not said where.
+    fn in_full(&self) -> BTreeMap<String, String> {
+        let home = self.certificate.as_deref().and_then(|certificate| certificate.rsplit_once('/'));
+        let full = |file: &String| match home {
+            Some((home, _)) if !file.starts_with('/') => format!("{home}/{file}"),
+            Some(_) | None => file.clone(),
+        };
+        self.files.iter().map(|(key, file)| (key.clone(), full(file))).collect()
+    }
+
     /// Whether there is nothing of it.
     pub fn is_empty(&self) -> bool {
         *self == Credentials::default()
@@ -320,14 +330,24 @@ fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
         _ => {
             let running = case.listens(address).map(|process| ended(process.pid)).unwrap_or_default();
             let start = with(Start::of(&known.by.facts.binary, known.sibling), &changes);
-            // Who had nothing of it is to have what users are shown as well.
-            let for_users = known.sibling.credentials.certificate.is_none().then_some(&case.me.facts.credentials);
-            let all = for_users.and_then(|own| own.of_host(address.host())).map(|all| all.files).unwrap_or_default();
+            // Who had nothing of it, or all of it of one hand, is to have what users are shown as well.
+            let own = &known.sibling.credentials;
+            let is_all = own.certificate.is_none() || kind.code == Code::AuthoritiesDiffer && lie_together(own);
+            let for_users = is_all.then_some(&case.me.facts.credentials);
+            let all =
+                for_users.and_then(|own| own.of_host(address.host())).map(|all| all.in_full()).unwrap_or_default();
             let more = all.iter().filter(|(key, _)| changes.iter().all(|(told, _)| told != key));
             let start = more.fold(start, |start, (key, file)| start.with(key, &Worth::Text(file.clone())));
             Some(start.mend(&running))
         }
     }
+}
+
+/// Whether what a node shows to users lies beside what it shows to nodes.
+fn lie_together(files: &Credentials) -> bool {
+    let home = |file: &String| file.rsplit_once('/').map(|(home, _)| home.to_owned());
+    let for_users = files.files.get("zazen.security.http.certificate");
+    for_users.is_some() && for_users.and_then(home) == files.certificate.as_ref().and_then(home)
 }
 
 /// The secret of a node on another host, where it lies in the same place.

@@ -40,11 +40,13 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
     obstructed(verdict, &Obstacle { mend, ..obstacle.clone() }, &what)
 }
 
-/// A file that the user of a node may not read: it is given to that user before the node is started.
+/// Files that the user of a node may not read: they are given to that user before the node is started.
 fn unread(sibling: &Sibling, start: &Mend) -> Option<Obstacle> {
     let ((user, group), file) = (sibling.unread_by?, sibling.file.as_ref()?);
-    let line = format!("chown {user}:{group} {} && {}", quoted(file), start.line);
-    let fault = format!("user [{user}], whose its data directory is, may not read [{file}]");
+    let all = if sibling.unread.is_empty() { std::slice::from_ref(file) } else { &sibling.unread };
+    let named: Vec<String> = all.iter().map(|file| quoted(file)).collect();
+    let line = format!("chown {user}:{group} {} && {}", named.join(" "), start.line);
+    let fault = format!("user [{user}], whose its data directory is, may not read [{}]", all.join(", "));
     Some(Obstacle { code: Code::BadSettings, fault, mend: Some(Mend { line, ..start.clone() }) })
 }
 

@@ -82,6 +82,9 @@ pub struct Sibling {
     /// The user and the group whose node it is, if these may not read its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread_by: Option<(u32, u32)>,
+    /// What of its files these may not; its configuration, if nothing is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Whether something in it is another user's than the directory, so that its owner may not read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_mixed: bool,

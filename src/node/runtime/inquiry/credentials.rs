@@ -23,9 +23,18 @@ pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
         equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
         origin: None,
         unnamed_secret: None,
-        files: BTreeMap::new(),
+        files: named(settings),
         unnamed: BTreeMap::new(),
     }
+}
+
+/// The files that settings of security name, with their directories.
+fn named(settings: &NodeSettings) -> BTreeMap<String, String> {
+    let full = |(key, _)| {
+        let file = settings.given.get(key)?.elements().first()?.to_string();
+        Some((String::from(key), absolute(&settings.path_conf.join(file))))
+    };
+    known().filter_map(full).collect()
 }
 
 /// What `zazen setup` says of security: settings and their files.

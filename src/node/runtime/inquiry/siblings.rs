@@ -6,6 +6,7 @@ use super::credentials::{believe_each_other, credentials, is_same, share_an_auth
 use super::facts::{self, absolute, room, roomy, seed_hosts};
 use super::note;
 use super::obstacle::{Held, Host, looked_at, ran_here};
+use super::verify::is_trusted;
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
@@ -149,19 +150,30 @@ fn as_its_writer(sibling: Sibling) -> Option<Sibling> {
     }
 }
 
-/// The user and the group whose a data directory is, if these may not read the file by which its node is started. Of what is
-/// another user's nothing is known of who belongs to a group.
-fn unread_by(one: &Sibling) -> Option<(u32, u32)> {
+/// The user and the group whose a data directory is, if these may not read the file by which its node is started, or one of its
+/// secrets, and what of it they may not. Of what is another user's nothing is known of who belongs to a group.
+fn unread_by(one: &Sibling) -> Option<((u32, u32), Vec<String>)> {
     let (file, data) = (one.file.as_ref()?, Path::new(one.left.as_ref().unwrap_or(&one.data)));
     let user = as_user(&fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?);
+    let home = Path::new(file).parent()?;
+    // What another user's configuration names may be anybody's, and what lies elsewhere may be for others as well.
+    let is_trusted = fs::metadata(file).is_ok_and(|about| is_trusted(about.uid()));
+    let secrets = one.credentials.files.values().filter(|file| is_trusted && Path::new(file).starts_with(home));
+    let above = home.display().to_string();
+    let all = [file].into_iter().chain(secrets).chain([&above]);
+    let unread: Vec<String> = all.filter(|file| may_read(file, user) == Some(false)).cloned().collect();
+    (!unread.is_empty()).then_some((user, unread))
+}
+
+/// Whether a user may read a file, or enter a directory.
+fn may_read(file: &str, (user, _): (u32, u32)) -> Option<bool> {
     let (about, own) = (fs::metadata(file).ok()?, rustix::process::geteuid().as_raw());
-    let may_read = if user.0 == own {
-        rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()
-    } else {
-        let owns = |mode: u32| if about.uid() == user.0 { mode & 0o400 != 0 } else { mode & 0o044 != 0 };
-        user.0 == 0 || owns(about.mode())
-    };
-    (!may_read).then_some(user)
+    if user == own {
+        return Some(rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok());
+    }
+    let [of_owner, of_others] = if about.is_dir() { [0o100, 0o011] } else { [0o400, 0o044] };
+    let allowed = if about.uid() == user { about.mode() & of_owner } else { about.mode() & of_others };
+    Some(user == 0 || allowed != 0)
 }
 
 /// Whether files of a node are another user's than the directory that they are in.
@@ -216,10 +228,13 @@ pub(super) fn siblings(settings: &NodeSettings, met: &BTreeSet<PathBuf>, look: &
     all.sort_by_key(|one| distance(settings, &hosts, one));
     let near: Vec<Sibling> = all.into_iter().take(FILES_MAX).cloned().collect();
     near.into_iter()
+        .map(|one| {
+            let (unread_by, unread) = unread_by(&one).unzip();
+            Sibling { unread_by, unread: unread.unwrap_or_default(), ..one }
+        })
         .map(|one| Sibling {
             shares_secret: is_same(&own.secret, &one.credentials.secret, believe_each_other),
             shares_authority: is_same(&own.authorities, &one.credentials.authorities, share_an_authority),
-            unread_by: unread_by(&one),
             ..one
         })
         .map(|one| if distance(settings, &hosts, &one) < FAR { looked_into(one, look) } else { one })

@@ -582,5 +582,9 @@ fn a_file_that_its_user_may_not_read_is_given_to_that_user_before_the_node_is_st
     let second = "/usr/bin/zazen start -c /etc/zazen/n2.yml";
     let first = "chown 990:991 /etc/zazen/n1.yml && /usr/bin/zazen start -c /etc/zazen/n1.yml";
     let all = [(Code::QuorumLost, "n1", first), (Code::BadSettings, "n1", first), (Code::VoterDown, "n2", second)];
-    assert_eq!(verdicts(&[asked]), expected(&all));
+    assert_eq!(verdicts(&[asked.clone()]), expected(&all));
+    asked.facts.siblings[0].unread = vec!["/etc/zazen/cluster.secret".into(), "/etc/zazen/node.key".into()];
+    let first =
+        "chown 990:991 /etc/zazen/cluster.secret /etc/zazen/node.key && /usr/bin/zazen start -c /etc/zazen/n1.yml";
+    assert_eq!(verdicts(&[asked])[1], (Code::BadSettings, "n1".into(), first.into()));
 }
