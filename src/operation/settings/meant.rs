@@ -142,8 +142,8 @@ fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
     } else if setting.kind == Kind::Boolean {
         nearest_word(&written, &["false", "true"])
     } else {
-        // Where a unit is missing, milliseconds are meant most often.
-        digits(&written, setting).or_else(|| (*why == Why::NotATime).then(|| format!("{written}ms")))
+        let is_allowed = |time: &String| *why == Why::NotATime && setting.check(time).is_ok();
+        digits(&written, setting).or_else(|| times(&written).into_iter().find(is_allowed))
     };
     if let Some(meant) = meant.filter(|meant| setting.check(meant).is_ok()) {
         return Some(Way::Value(written, meant));
@@ -173,6 +173,21 @@ fn digits(written: &str, setting: &Setting) -> Option<String> {
     let is_number = bare.contains(|letter: char| letter.is_ascii_digit());
     let mended: String = bare.chars().map(digit).collect();
     (is_number && mended != bare && setting.check(&mended).is_ok()).then_some(mended)
+}
+
+/// The times that somebody may have meant: by a unit that is written out, or by none, for which milliseconds are meant most often.
+fn times(written: &str) -> Vec<String> {
+    let bare = written.trim_matches(['"', '\'']).trim().to_ascii_lowercase();
+    let (number, word) = bare.split_at(bare.find(|c: char| !c.is_ascii_digit()).unwrap_or(bare.len()));
+    let units: &[&str] = match word.trim() {
+        "" => &["ms", "s"],
+        "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => &["ms"],
+        "sec" | "secs" | "second" | "seconds" => &["s"],
+        "min" | "mins" | "minute" | "minutes" => &["m"],
+        "hr" | "hrs" | "hour" | "hours" => &["h"],
+        _ => &[],
+    };
+    units.iter().filter(|_| !number.is_empty()).map(|unit| format!("{number}{unit}")).collect()
 }
 
 fn nearest_word(written: &str, words: &[&str]) -> Option<String> {
@@ -210,6 +225,9 @@ mod tests {
             ("http.port: 3l202", value("3l202", "31202")),
             ("http.port: \"92OO-93oo\"", value("\"92OO-93oo\"", "9200-9300")),
             ("discovery.zen.fd.ping_timeout: l0s", value("l0s", "10s")),
+            ("discovery.zen.ping_timeout: 2sec", value("2sec", "2s")),
+            ("discovery.zen.ping_timeout: 500", value("500", "500ms")),
+            ("discovery.zen.ping_timeout: 3", value("3", "3s")),
             ("discovery.zen.fd.ping_retries: l0", value("l0", "10")),
             ("node.master: flase", value("flase", "false")),
             ("node.data: ture", value("ture", "true")),
