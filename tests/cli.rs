@@ -329,12 +329,17 @@ fn a_configuration_is_found_where_it_is_expected() {
     folder.file("here/elasticsearch.yml", b"cluster.name: no\n");
     let (es, here) = (
         "cluster.name  es  config/elasticsearch.yml:1:15\n",
-        "cluster.name  here  here/zazen.yml:1:15\nnode.name     h     here/zazen.yml:2:12\n",
+        "cluster.name  here  here/zazen.yml:1:15\nnode.name     h     here/zazen.yml:2:12\n\n\
+         warning: [here/zazen.yml] is read, and [here/elasticsearch.yml] beside it is not\n",
     );
+    let named = here.split("\nwarning").next().expect("it begins with what is set").trim_end_matches('\n');
+    let named = format!("{named}\n");
     let cases = [
         ("", vec![], es),
         ("-c config", vec![], es),
         ("-c here", vec![("HOST", "h")], here),
+        // Who names a file means it.
+        ("-c here/zazen.yml", vec![("HOST", "h")], &named),
         ("", vec![("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
     ];
     for (arguments, environment, expected) in cases {

@@ -93,7 +93,19 @@ fn load_for(args: &ConfigArgs, purpose: Purpose) -> Result<Loaded, CommandError>
         }
         CommandError::Usage(start_failure::faults(&faults, &sources, purpose == Purpose::Start))
     };
-    settings::load(&sources).map_err(refused)
+    let mut loaded = settings::load(&sources).map_err(refused)?;
+    // Who names a file means it.
+    let found = path.as_deref().filter(|path| args.config.as_deref() != Some(path));
+    loaded.warnings.extend(found.and_then(passed_over));
+    Ok(loaded)
+}
+
+/// That a directory has a file of Elasticsearch's name as well, where the other one is read.
+fn passed_over(path: &Path) -> Option<String> {
+    let [first, second] = NAMES;
+    let other = path.with_file_name(second);
+    (path.file_name()? == first && other.is_file())
+        .then(|| format!("[{}] is read, and [{}] beside it is not", path.display(), other.display()))
 }
 
 /// The seed hosts hear why there will be no node, as far as the configuration makes sense. Nothing depends on it.
