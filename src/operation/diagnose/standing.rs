@@ -7,7 +7,7 @@ use super::case::{Case, called, so_many, verdict};
 use super::clock::clocks;
 use super::reach::{frozen, outcome, parted, refusing};
 use super::seeds;
-use super::{Certainty, Code, Mend, Report, Verdict, Worth};
+use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Host, PingOutcome, Straggler, UNREACHED};
@@ -185,12 +185,15 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     // Those who vote were there, and one of them may be about to come back; not everyone who votes holds data.
     let quota = teller.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
     let voters = quota.map_or(0, |quota| quota.members.len());
+    // And so may those whose configurations lie beside.
+    let (all, able) = (voters.max(with_siblings(case, teller, |_| true)), |one: &Sibling| one.is_eligible);
+    let able = voters.max(with_siblings(case, teller, able));
     let counts = [
-        ("gateway.recover_after_nodes", members.len(), voters),
-        ("gateway.recover_after_master_nodes", eligible, voters),
+        ("gateway.recover_after_nodes", members.len(), all),
+        ("gateway.recover_after_master_nodes", eligible, able),
         ("gateway.recover_after_data_nodes", holding, 0),
-        ("gateway.expected_nodes", members.len(), voters),
-        ("gateway.expected_master_nodes", eligible, voters),
+        ("gateway.expected_nodes", members.len(), all),
+        ("gateway.expected_master_nodes", eligible, able),
         ("gateway.expected_data_nodes", holding, 0),
     ];
     let asks = |key: &str| teller.facts.given.get(key).and_then(|value| value.parse::<usize>().ok());
@@ -209,6 +212,14 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     let mend = (there + absent < wanted && !may_come).then(|| case.plain(teller, key, lower));
     let found = verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend);
     Some(if may_come { found.only(Certainty::Possible) } else { found })
+}
+
+/// A node and those of its cluster whose configurations lie beside its own.
+fn with_siblings(case: &Case<'_>, teller: &Report, is_one: fn(&Sibling) -> bool) -> usize {
+    let cluster = teller.explanation.cluster_name.as_str();
+    let beside = case.siblings().map(|known| known.sibling).filter(|one| one.cluster == cluster && is_one(one));
+    let names: BTreeSet<&str> = beside.filter_map(|one| one.name.as_deref()).collect();
+    1 + names.iter().filter(|name| **name != &*teller.explanation.node.name).count()
 }
 
 /// Settings that most nodes have otherwise than one.

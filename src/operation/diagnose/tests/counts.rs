@@ -157,6 +157,18 @@ fn what_is_waited_for_is_not_lowered_below_those_that_vote() {
 }
 
 #[test]
+fn what_is_waited_for_is_not_lowered_below_those_whose_configurations_lie_beside() {
+    let mut master = follower(0, 0);
+    master.facts.members.truncate(1);
+    master.facts.waits_for_gateway = true;
+    master.facts.given.insert("gateway.recover_after_nodes".into(), "5".into());
+    master.facts.siblings = vec![sibling(1), sibling(2)];
+    let told = verdicts(&[master]);
+    let line = "gateway.recover_after_nodes: 3".to_owned();
+    assert!(told.contains(&(Code::GatewayWaits, "n0".into(), line)), "{told:?}");
+}
+
+#[test]
 fn what_is_expected_is_not_lowered_while_nodes_of_a_full_restart_come_one_after_the_other() {
     let waiting = |since_millis: u64| {
         let mut report = with_all(follower(0, 0), 3);
