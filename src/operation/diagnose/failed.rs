@@ -118,6 +118,7 @@ pub fn own_fault(name: &str, verdicts: &[Verdict]) -> Option<Obstacle> {
                 | Code::UnreachablePublishAddress
                 | Code::AuthoritiesDiffer
                 | Code::ClockSkew
+                | Code::DuplicateNodeId
                 | Code::WrongSeed
                 | Code::SettingsDiffer
                 | Code::HttpPortInSeeds

@@ -136,4 +136,5 @@ fn a_node_without_a_master_tells_of_what_is_wrong_with_itself_and_of_nothing_els
     let of = |verdicts: &[Verdict]| own_fault("n0", verdicts).map(|fault| fault.code);
     assert_eq!(of(&[about(Code::VoterDown, "n0"), about(Code::WrongSeed, "n0")]), Some(Code::WrongSeed));
     assert_eq!(of(&[about(Code::WrongSeed, "n1"), about(Code::VoterDown, "n0")]), None);
+    assert_eq!(of(&[about(Code::DuplicateNodeId, "n0")]), Some(Code::DuplicateNodeId), "others believe the first one");
 }
