@@ -18,8 +18,12 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// How long one request for the lease waits until it is free.
 const WAIT: Duration = Duration::from_secs(20);
+/// And the first one, after which it is said that it waits.
+const WAIT_AT_FIRST: Duration = Duration::from_secs(1);
 /// The pause before the lease is asked for again when nobody can grant it.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// What is added to the number of a signal for an exit code.
+const BY_SIGNAL: u8 = 128;
 /// The least time before the end of the lease at which the command is killed.
 const MARGIN_MIN: Duration = Duration::from_millis(20);
 
@@ -35,7 +39,8 @@ const MARGIN_MIN: Duration = Duration::from_millis(20);
 /// of the lease in ZAZEN_LEASE. What it writes to elsewhere should be guarded by the token: a machine that stands still for
 /// longer than the lease lasts does not know that its time is over.
 ///
-/// Exit codes: that of the command, 128 and the signal that ended it, or 1 if the cluster refuses the lease.
+/// Exit codes: that of the command, 128 and the signal that ended it, or this process while it waited, or 1 if the cluster
+/// refuses the lease.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
     #[command(flatten)]
@@ -104,7 +109,10 @@ impl RunArgs {
         loop {
             let grant = tokio::select! {
                 grant = self.acquire(&client) => grant?,
-                () = ends.next() => return Ok(CommandOutcome::Fine),
+                signal = ends.next() => {
+                    eprintln!("zazen run: told to end while it waited for lease [{}], the command does not run", self.lease);
+                    return Ok(CommandOutcome::Ended(BY_SIGNAL.saturating_add(signal)));
+                }
             };
             eprintln!("zazen run: holds lease [{}] under token {}", self.lease, grant.token());
             match self.once(grant, &mut ends).await? {
@@ -116,12 +124,16 @@ impl RunArgs {
 
     async fn acquire(&self, client: &Client) -> Result<Grant, CommandError> {
         let holder = self.holder.clone().unwrap_or_else(holder);
-        let mut is_told = false;
+        let (mut is_told, mut wait) = (false, WAIT_AT_FIRST);
         loop {
-            match client.acquire(&self.lease, &holder, self.ttl, WAIT).await {
+            match client.acquire(&self.lease, &holder, self.ttl, wait).await {
                 Ok(Some(grant)) => return Ok(grant),
+                Ok(None) if wait == WAIT_AT_FIRST => {
+                    eprintln!("zazen run: waits until lease [{}] is free", self.lease);
+                    wait = WAIT;
+                }
                 Ok(None) => {}
-                Err(error) if error.kind().is_some() => return Err(refused(error)),
+                Err(error) if error.kind().is_some() && !error.is_overload() => return Err(refused(error)),
                 Err(error) => {
                     if !is_told {
                         eprintln!("zazen run: waits for the cluster: {error}");
@@ -144,7 +156,7 @@ impl RunArgs {
         let event = tokio::select! {
             status = command.wait() => Event::Ended(status?),
             why = grant.keep_and(grace + margin, |left| voice.allow(left.saturating_sub(late))) => Event::Lost(why),
-            () = ends.next() => Event::Told,
+            _ = ends.next() => Event::Told,
         };
         let run = match event {
             Event::Ended(_) if grant.left() <= late => Run::Lost("this process stood still for too long".into()),
@@ -176,11 +188,13 @@ impl Ends {
         Ok(Ends { interrupt, terminate: signal(SignalKind::terminate())?, hang_up: signal(SignalKind::hangup())? })
     }
 
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
+    /// The number of the signal.
+    async fn next(&mut self) -> u8 {
+        let kind = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hang_up.recv() => SignalKind::hangup(),
+        };
+        u8::try_from(kind.as_raw_value()).unwrap_or_default()
     }
 }

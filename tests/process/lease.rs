@@ -37,6 +37,28 @@ fn runs(pid: u32) -> bool {
 }
 
 #[test]
+fn who_waited_for_a_lease_keeps_it_and_who_is_ended_while_waiting_did_not_do_well() {
+    let cluster = Cluster::start(1);
+    cluster.wait_master(&[0]);
+    let (port, at) = (cluster.nodes[0].http, url(&cluster.nodes[0]));
+    // It ends a little more than a second after the runner asked anew, and what is left then is little more than the grace.
+    let held = http::ask(port, "POST", "/_zazen/lease/job?holder=me&ttl=2300ms", "").expect("a node answers");
+    assert_eq!(held.status, 200, "{held:?}");
+    let told = output(0, &["run", "--lease=job", "--ttl=3s", "--grace=1s", &at, "--", "sleep", "2"]);
+    assert!(told.contains("under token 2") && !told.contains("lost lease"), "{told}");
+
+    let held = http::ask(port, "POST", "/_zazen/lease/job?holder=me&ttl=1m", "").expect("a node answers");
+    assert_eq!(held.status, 200, "{held:?}");
+    let mut command = zazen(&["run", "--lease=job", &at, "--", "true"]);
+    let mut waiting = Running(command.stderr(Stdio::piped()).spawn().expect("it can be run"));
+    let mut told = [0; 16];
+    waiting.0.stderr.as_mut().expect("it is a pipe").read_exact(&mut told).expect("it says that it waits");
+    kill_process(Pid::from_child(&waiting.0), Signal::TERM).expect("it waits");
+    let status = wait_for(|| waiting.0.try_wait().expect("it is a child")).expect("it ends as it is told");
+    assert_eq!(status.code(), Some(128 + 15), "its command never ran");
+}
+
+#[test]
 fn a_command_runs_on_one_machine_and_passes_on_with_a_higher_token() {
     let cluster = Cluster::start(3);
     let (mut first, first_file) = runner(&cluster, "first", "1s");

@@ -89,6 +89,11 @@ impl ClientError {
         }
     }
 
+    /// Whether there is no room for it now, and it may be asked again later.
+    pub fn is_overload(&self) -> bool {
+        self.kind() == Some("es_rejected_execution_exception")
+    }
+
     /// Whether a condition does not hold.
     pub fn is_conflict(&self) -> bool {
         self.kind() == Some("version_conflict_engine_exception")

@@ -17,6 +17,9 @@ const ANSWER_MIN: Duration = Duration::from_secs(1);
 /// need a moment until they have another one.
 const TURNS: u32 = 4;
 
+/// A holder who waited for more than this part of what he may count on keeps the lease alive before he begins.
+const WORTH: u32 = 10;
+
 /// How long a node is asked to wait for a lease at a time: one that freezes meanwhile says nothing.
 const WAIT_AT_ONE: Duration = Duration::from_secs(5);
 
@@ -97,7 +100,7 @@ impl Grant {
         let holding = Holding { name: name.into(), token: terms.token };
         let holder_ttl = terms.ttl();
         let mut grant = Grant { client: client.clone(), holding, holder_ttl, valid_until: sent + holder_ttl };
-        if grant.left() < holder_ttl / 2 {
+        if now() > sent + holder_ttl / WORTH {
             grant.keep_alive().await?;
         }
         Ok(grant)
@@ -145,8 +148,9 @@ impl Grant {
 
     /// The same, and tells after each sign of life how much time is left.
     pub async fn keep_and(&mut self, reserve: Duration, mut tell: impl FnMut(Duration)) -> ClientError {
-        let mut due = now() + self.holder_ttl / 3;
         loop {
+            // From the last sign of life on, which may be some time ago.
+            let due = self.valid_until.saturating_sub(self.holder_ttl * 2 / 3);
             // A timer stands still while the machine sleeps, so it is looked at the clock again and again.
             let pause = due.saturating_sub(now()).min(self.left().saturating_sub(reserve)).min(LOOK_AGAIN);
             tokio::time::sleep(pause).await;
@@ -158,10 +162,7 @@ impl Grant {
                 continue;
             }
             match tokio::time::timeout(left, self.keep_alive()).await {
-                Ok(Ok(())) => {
-                    due = now() + self.holder_ttl / 3;
-                    tell(self.left());
-                }
+                Ok(Ok(())) => tell(self.left()),
                 Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => {
                     return error;
                 }
