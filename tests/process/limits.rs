@@ -109,6 +109,25 @@ fn whoever_comes_last_is_served_and_who_waited_longest_gives_way() {
     assert_eq!(first.read(&mut [0; 1]).expect("it is closed in order"), 0, "the first gave way");
 }
 
+#[test]
+fn those_who_wait_shut_nobody_out() {
+    let cluster = Cluster::start_with(1, |_, node| node.settings.push("zazen.http.max_connections: 20".into()));
+    cluster.wait_master(&[0]);
+    let node = &cluster.nodes[0];
+    for path in ["/_zazen/watch", "/_cluster/health?wait_for_nodes=9&timeout=60s"] {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n");
+        let waiting: Vec<TcpStream> = (0..60).map(|_| idle(node.http)).collect();
+        for mut stream in &waiting {
+            // Who gave way before it asked is gone.
+            let _ = stream.write_all(head.as_bytes());
+        }
+        for _ in 0..3 {
+            assert_eq!(node.get("/livez").expect("a newcomer is answered").status, 200, "{path}");
+        }
+    }
+    assert!(node.log().contains("[15] requests wait at this node"), "{}", node.tail());
+}
+
 /// A request whose body stops after its first byte.
 fn half(port: u16) -> TcpStream {
     let mut stream = idle(port);

@@ -68,7 +68,7 @@ const SHORT: [&str; 17] = [
 const SENT_ON: [&str; 3] = ["cluster_update_settings_action", "zazen_kv_one_put_action", "zazen_txn_post_action"];
 
 /// What goes on as long as it is listened to, and sends its long parts here itself.
-const WATCH: &str = "zazen_watch_get_action";
+pub(super) const WATCH: &str = "zazen_watch_get_action";
 
 /// Whether a request takes no longer than any other.
 pub(super) fn is_short(way: &Result<Way, RestError>, headers: &HeaderMap, body: &[u8]) -> bool {

@@ -65,6 +65,7 @@ mod tasks;
 mod time;
 mod txn;
 mod uri;
+mod waits;
 mod watch;
 mod welcome;
 
@@ -80,6 +81,7 @@ use axum::response::Response;
 use door::Door;
 use lane::Lane;
 use std::sync::Arc;
+use waits::Waits;
 
 /// The whole API of one node.
 #[derive(Clone)]
@@ -87,19 +89,20 @@ pub struct Api {
     handle: Handle,
     door: Arc<Door>,
     lane: Lane,
+    waits: Arc<Waits>,
 }
 
 impl Api {
     /// In a node's name.
     pub fn new(handle: Handle) -> Self {
-        let door = Arc::new(Door::of(&handle.settings()));
-        Api { handle, door, lane: Lane::start() }
+        let (door, waits) = (Arc::new(Door::of(&handle.settings())), Waits::of(&handle.settings()));
+        Api { handle, door, lane: Lane::start(), waits }
     }
 }
 
 impl Dispatcher for Api {
     fn dispatch(&self, request: Request<Body>) -> impl Future<Output = Response> + Send {
-        serve::serve(self.handle.clone(), (self.door.clone(), self.lane.clone()), request)
+        serve::serve(self.handle.clone(), (self.door.clone(), self.lane.clone(), self.waits.clone()), request)
     }
 }
 

@@ -64,6 +64,7 @@ Clients whose `exists()` takes 404 for no and any other error for a failure so f
 | the body is too large | 413 | there is no body |
 | a key, or all keys together, would be too large | 413 | `illegal_argument_exception` |
 | too many questions wait | 429 | `es_rejected_execution_exception` |
+| three of four connections have requests that wait, and this one would as well | 429, with `Retry-After` | `es_rejected_execution_exception` |
 | a body above 16 KiB had no turn for 10 s beside those of others | 429, with `Retry-After` | `es_rejected_execution_exception` |
 | requests and answers under way take all the memory that they may | 429, with `Retry-After` | `circuit_breaking_exception` |
 | a request would take more than that alone | 413 | `circuit_breaking_exception` |

@@ -18,6 +18,7 @@ use super::reply::{Reply, bare};
 use super::response_format::{ResponseFormat, content_type, is_body_type};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way};
 use super::routes::{check_known, way};
+use super::waits::{Waits, held};
 use super::{icon, index, removal, rights, tasks, uri};
 use crate::cluster::ClusterState;
 use crate::runtime::Handle;
@@ -47,7 +48,11 @@ const NO_ROUTE: &str = "none";
 pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
-pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), request: Request<Body>) -> Response<Body> {
+pub(super) async fn serve(
+    handle: Handle,
+    (door, lane, waits): (Arc<Door>, Lane, Arc<Waits>),
+    request: Request<Body>,
+) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let parts = Arc::new(parts);
     let cors = &door.cors;
@@ -74,13 +79,20 @@ pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), reque
     let rest = &settings.rest;
     let way = way(parts.method.as_str(), parts.uri.path());
     let (route, _) = aim(&way);
+    let place = waits.take(&way, parts.uri.query());
     let of =
         Asked { handle: handle.clone(), settings: settings.clone(), guest: guest.clone(), parts: parts.clone(), lane };
     let unfinished = door.unfinished(&parts, guest.as_ref());
-    let response = tokio::select! {
-        biased;
-        response = respond(of, body, way) => response,
-        refusal = Door::shut(guest.as_ref()) => refusal,
+    let (response, place) = match place {
+        Ok(place) => {
+            let response = tokio::select! {
+                biased;
+                response = respond(of, body, way) => response,
+                refusal = Door::shut(guest.as_ref()) => refusal,
+            };
+            (response, place)
+        }
+        Err(too_many) => (later(too_many.to_string(), rest.detailed_errors), None),
     };
     unfinished.ends();
     door.note(&parts, guest.as_ref(), response.status()).await;
@@ -97,7 +109,15 @@ pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), reque
     if let Some(id) = parts.headers.get(OPAQUE_ID) {
         response.headers_mut().insert(OPAQUE_ID, id.clone());
     }
-    without_body(&parts, response)
+    without_body(&parts, held(response, place))
+}
+
+/// The answer to somebody who should come again a little later.
+fn later(why: String, is_detailed: bool) -> Response<Body> {
+    let error = RestError::new(Kind::EsRejectedExecution, why);
+    Reply::error(&error, false, is_detailed)
+        .with_header(header::RETRY_AFTER, lane::RETRY_AFTER)
+        .write(&ResponseFormat::default())
 }
 
 /// The same without a body if only its head was asked for; the length stays that of the body which is left out. What was not
@@ -161,12 +181,7 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
     };
     let _turn = match turn {
         Ok(turn) => turn,
-        Err(too_many) => {
-            let error = RestError::new(Kind::EsRejectedExecution, too_many.to_string());
-            return Reply::error(&error, false, is_detailed)
-                .with_header(header::RETRY_AFTER, lane::RETRY_AFTER)
-                .write(&ResponseFormat::default());
-        }
+        Err(too_many) => return later(too_many.to_string(), is_detailed),
     };
     let answered = lane.run(asked.answer(body, way, parameters, wanted)).await;
     answered.unwrap_or_else(|error| {

@@ -49,10 +49,18 @@ pub(super) fn is_lack(error: &io::Error) -> bool {
 }
 
 /// How many connections a side may have: what it was told, within what fits.
+pub fn fitting(side: Side, wanted: Option<usize>) -> usize {
+    wanted.unwrap_or(CONNECTIONS_DEFAULT).min(share(side, limit()))
+}
+
+fn limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// The same for a side that begins to listen, which is told if it is less.
 pub fn connections(side: Side, wanted: Option<usize>) -> usize {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let (limit, connections) = (limit(), fitting(side, wanted));
     let fits = share(side, limit);
-    let connections = wanted.unwrap_or(CONNECTIONS_DEFAULT).min(fits);
     if wanted.is_some_and(|wanted| wanted > fits) {
         let setting = match side {
             Side::Users => "zazen.http.max_connections",

@@ -246,6 +246,10 @@ impl Place {
             if taken.waiting.is_empty() {
                 self.places.all_served.notify_waiters();
             }
+            // Who was to give way asks for something at this moment, and may stay for long: another one is to go.
+            if self.gives_way.is_cancelled() {
+                self.places.freed.notify_waiters();
+            }
         }
     }
 }
@@ -274,6 +278,18 @@ mod tests {
 
     fn take(places: &Arc<Places>) -> Option<Place> {
         places.take(HERE).now_or_never()
+    }
+
+    #[test]
+    fn where_whoever_is_to_give_way_asks_at_that_moment_another_one_goes() {
+        let places = Places::new(2, false);
+        let (first, second) = (take(&places).expect("there is room"), take(&places).expect("there is room"));
+        let mut newcomer = Box::pin(places.take(HERE));
+        assert!(newcomer.as_mut().now_or_never().is_none() && first.gives_way.is_cancelled());
+        first.is_served();
+        assert!(newcomer.as_mut().now_or_never().is_none() && second.gives_way.is_cancelled());
+        drop(second);
+        assert_eq!(newcomer.now_or_never().map(|place| place.visit), Some(Visit::Usual));
     }
 
     #[test]

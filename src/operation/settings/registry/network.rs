@@ -296,6 +296,8 @@ pub(super) const NETWORK: [Setting; 23] = [
               When there are more, those give way that never sent a whole request, then those that wait for nothing; whoever \
               comes when all are being answered gets one answer and is asked to close.\n\
               An address that has more than half of them loses some to newcomers of others first, answered or not.\n\
+              Requests that wait, as for changes, a health or a lease, have three of four of them at the most: one more is \
+              answered with 429 and `Retry-After`.\n\
               A number that does not fit is lowered with a warning, for a node without descriptors cannot write its journal.",
     },
     Setting {
