@@ -1,6 +1,7 @@
 //! `zazen state`: all that a cluster keeps, taken out as a file and put into the directory of a new node.
 
 use super::ask::{Asker, UrlArgs, nobody};
+use super::setup::write_private;
 use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::{ClusterState, NodeId, Uuid};
 use crate::runtime::store::Store;
@@ -8,9 +9,8 @@ use crate::zen::recovery::{incarnate, newest};
 use crate::zen::{Memory, Promise};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,13 +87,13 @@ impl ExportArgs {
         let mut text = serde_json::to_string_pretty(&exported).map_err(|error| failed("write the state", error))?;
         text.push('\n');
         match &self.output {
-            Some(path) => {
-                let mut options = OpenOptions::new();
-                // All keys stand in it, which only their owner may read.
-                let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
-                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+            // A device or a pipe takes it as it comes.
+            Some(path) if path.exists() && !path.is_file() => {
+                let written = File::options().write(true).open(path).and_then(|mut at| at.write_all(text.as_bytes()));
                 written.map_err(|error| failed(&format!("write [{}]", path.display()), error))?;
             }
+            // All keys stand in it, which only their owner may read; and what was there stays until this is whole.
+            Some(path) => write_private(path, &text)?,
             None => out.write_all(text.as_bytes())?,
         }
         Ok(CommandOutcome::Fine)
