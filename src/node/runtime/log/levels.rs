@@ -25,21 +25,36 @@ const PACKAGES: [&str; 2] = ["zazen", "zazen_node"];
 /// What comes with the program and tells its own makers more than operators: warnings only, unless it is named.
 const FOREIGN: [&str; 7] = ["axum", "hyper", "hyper_util", "mio", "reqwest", "tokio", "tower"];
 
-/// A word that is no level.
+/// Of more loggers than these the levels are not heeded: each is looked at again whenever one changes.
+const HEEDED_MAX: usize = 256;
+
+/// A word that is no level, or a level too much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LevelError {
-    /// The setting.
-    pub key: String,
+pub enum LevelError {
     /// The word.
-    pub found: String,
+    Word {
+        /// The setting.
+        key: String,
+        /// The word.
+        found: String,
+    },
+    /// How many loggers have a level of their own.
+    TooMany(usize),
 }
 
 impl std::error::Error for LevelError {}
 
 impl fmt::Display for LevelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LevelError { key, found } = self;
-        write!(f, "{key}: Unknown level constant [{found}]; allowed: OFF, FATAL, ERROR, WARN, INFO, DEBUG, TRACE, ALL")
+        match self {
+            LevelError::Word { key, found } => write!(
+                f,
+                "{key}: Unknown level constant [{found}]; allowed: OFF, FATAL, ERROR, WARN, INFO, DEBUG, TRACE, ALL"
+            ),
+            LevelError::TooMany(count) => {
+                write!(f, "{PREFIX}*: [{count}] loggers have a level, of which the first [{HEEDED_MAX}] are heeded")
+            }
+        }
     }
 }
 
@@ -107,6 +122,13 @@ impl Levels {
                 Err(fault) => faults.push(fault),
             }
         }
+        if levels.len() > HEEDED_MAX {
+            faults.push(LevelError::TooMany(levels.len()));
+            let beyond = levels.keys().filter(|name| *name != ROOT).nth(HEEDED_MAX).cloned();
+            let of_all = levels.get_key_value(ROOT).map(|(root, level)| (root.clone(), *level));
+            beyond.into_iter().for_each(|beyond| drop(levels.split_off(&beyond)));
+            levels.extend(of_all);
+        }
         // The filter is gone only when the process ends.
         let _ = self.0.filter.reload(targets(&levels));
         faults
@@ -133,7 +155,7 @@ fn level(name: &str, word: &str) -> Result<LevelFilter, LevelError> {
         "INFO" => Ok(LevelFilter::INFO),
         "DEBUG" => Ok(LevelFilter::DEBUG),
         "TRACE" | "ALL" => Ok(LevelFilter::TRACE),
-        _ => Err(LevelError { key: format!("{PREFIX}{name}"), found: word.into() }),
+        _ => Err(LevelError::Word { key: format!("{PREFIX}{name}"), found: word.into() }),
     }
 }
 
@@ -234,6 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_loggers_the_first_are_heeded_and_that_of_all() -> Result<(), LevelError> {
+        let (levels, _filter) = Levels::new(&settings(&[]))?;
+        let names: Vec<String> = (0..300).map(|number| format!("logger.a{number:03}")).collect();
+        let many = names.iter().map(|name| (name.as_str(), "debug")).chain([("logger._root", "error")]);
+        let many = metadata(&many.collect::<Vec<_>>(), &[]);
+        assert_eq!(levels.apply(&many), [LevelError::TooMany(301)]);
+        for (target, expected) in
+            [("a000", Level::DEBUG), ("a255", Level::DEBUG), ("a256", Level::ERROR), (ZEN, Level::ERROR)]
+        {
+            assert_eq!(most(&levels, target), Some(expected), "{target}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_cluster_state_changes_levels_and_gives_them_back() -> Result<(), LevelError> {
         let (levels, _filter) = Levels::new(&settings(&[("discovery", "warn")]))?;
         assert_eq!(most(&levels, ZEN), Some(Level::WARN));
@@ -244,7 +281,7 @@ mod tests {
         assert_eq!(levels.apply(&both), []);
         assert_eq!(most(&levels, ZEN), Some(Level::TRACE), "transient goes over persistent");
         let bad = metadata(&[(key, "debug")], &[(key, "loud"), ("logger._root", "error")]);
-        assert_eq!(levels.apply(&bad), [LevelError { key: key.into(), found: "loud".into() }]);
+        assert_eq!(levels.apply(&bad), [LevelError::Word { key: key.into(), found: "loud".into() }]);
         assert_eq!(most(&levels, ZEN), Some(Level::DEBUG));
         assert_eq!(most(&levels, "zazen_node::rest"), Some(Level::ERROR));
         assert_eq!(levels.apply(&bad), [], "it is told once");

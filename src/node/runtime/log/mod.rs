@@ -112,7 +112,8 @@ impl Log {
 
     fn warn_of(&self, faults: Vec<LevelError>) {
         for fault in faults {
-            Logger::ClusterSettings.say(Level::Warn, format_args!("{fault}; left as it was"));
+            let what = if matches!(fault, LevelError::Word { .. }) { "; left as it was" } else { "" };
+            Logger::ClusterSettings.say(Level::Warn, format_args!("{fault}{what}"));
         }
     }
 }

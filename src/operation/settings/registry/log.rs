@@ -35,7 +35,7 @@ pub(super) const LOG: [Setting; 9] = [
         }),
         doc: "From which level on the lines of one logger are logged: `logger.org.elasticsearch.discovery: trace`, or \
               `logger.discovery` for short; the longest name that fits a logger counts.\n\
-              `logger._root` is all of them, and wins over `logger.level`.\n\
+              `logger._root` is all of them, and wins over `logger.level`; of more than 256 names the first are heeded.\n\
               It can be changed while the node runs, which is how one looks closer at a cluster in trouble.",
     },
     Setting {
