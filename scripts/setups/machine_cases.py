@@ -383,7 +383,7 @@ def the_disks_of_two_are_not_mounted(w):
     w.wait(lambda: False, 6)
 
 # Only where its data is was left when its file was replaced.
-@case("wrong-cluster-name", about=["n2"], asked="start")
+@case("bad-settings", about=["n2"], asked="start")
 def the_file_of_one_was_replaced(w):
     w.open(); w.form(); w.wait(lambda: False, 2); w[2].signal("KILL"); w.wait(lambda: not w[2].is_running(), 5)
     w[2].settings = {"path.data": "/srv/data"}
