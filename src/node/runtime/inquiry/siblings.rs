@@ -8,7 +8,7 @@ use super::note;
 use super::obstacle::{Held, Host, looked_at, ran_here};
 use super::verify::is_trusted;
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
+use crate::diagnose::{Launch, Mend, Sibling, Slip, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
 use crate::settings::{self, DiscoveryKind, ListenSettings, NodeSettings, SecuritySettings, Value, may_be_secret};
@@ -145,10 +145,18 @@ fn as_its_writer(sibling: Sibling) -> Option<Sibling> {
     match about.uid() {
         _ if about.mode() & OTHERS_WRITE != 0 => None,
         writer if writer == 0 || writer == own => Some(sibling),
-        _ if own == 0 => Some(Sibling { owner: Some(as_user(&about)), is_mixed: false, roomy: None, ..sibling }),
+        _ if own == 0 => {
+            // Only sed puts a new file in the place of one, wherever that leads by then.
+            let is_safe = |mend: &String| mend.starts_with("sed -i ");
+            let slip = sibling.slip.map(|slip| Slip { mend: slip.mend.filter(is_safe), ..slip });
+            Some(Sibling { owner: Some(as_user(&about)), is_mixed: false, roomy: None, slip, ..sibling })
+        }
         _ => None,
     }
 }
+
+/// The root, the directory of homes, and a home.
+const HOME_DEPTH: usize = 3;
 
 /// The user and the group whose a data directory is, if these may not read the file by which its node is started, or one of its
 /// secrets, and what of it they may not. Of what is another user's nothing is known of who belongs to a group.
@@ -156,11 +164,17 @@ fn unread_by(one: &Sibling) -> Option<((u32, u32), Vec<String>)> {
     let (file, data) = (one.file.as_ref()?, Path::new(one.left.as_ref().unwrap_or(&one.data)));
     let user = as_user(&fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?);
     let home = Path::new(file).parent()?;
+    // Where anybody may make a directory, whose the data is says nothing of whose the node is.
+    let above = data.parent().and_then(|above| fs::metadata(above).ok());
+    above.filter(|above| above.mode() & 0o002 == 0)?;
     // What another user's configuration names may be anybody's, and what lies elsewhere may be for others as well.
     let is_trusted = fs::metadata(file).is_ok_and(|about| is_trusted(about.uid()));
     let secrets = one.credentials.files.values().filter(|file| is_trusted && Path::new(file).starts_with(home));
+    // The home of a user, or a directory of the system, is nobody else's whatever lies in it.
     let above = home.display().to_string();
-    let all = [file].into_iter().chain(secrets).chain([&above]);
+    let has_secrets = one.credentials.files.values().any(|file| Path::new(file).parent() == Some(home));
+    let above = Some(&above).filter(|_| is_trusted && has_secrets && home.components().count() > HOME_DEPTH);
+    let all = [file].into_iter().chain(secrets).chain(above);
     let unread: Vec<String> = all.filter(|file| may_read(file, user) == Some(false)).cloned().collect();
     (!unread.is_empty()).then_some((user, unread))
 }

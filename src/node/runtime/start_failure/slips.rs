@@ -41,8 +41,8 @@ pub fn misencoded(file: &str, bytes: &[u8]) -> Option<Misencoded> {
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let byte = bytes.get(valid).copied().unwrap_or_default();
     let fault = format!("{file}:{line}:{column}: byte 0x{byte:02x} is not UTF-8, allowed is UTF-8 text");
-    let (from, new) = (quoted(file), quoted(&format!("{file}.utf8")));
-    let mend = format!("iconv -f ISO-8859-1 -t UTF-8 {from} > {new} && cat {new} > {from} && rm {new}");
+    let from = quoted(file);
+    let mend = format!("t=$(mktemp) && iconv -f ISO-8859-1 -t UTF-8 {from} > $t && cat $t > {from} && rm $t");
     // Each byte is the character of its number there.
     Some(Misencoded { text: bytes.iter().copied().map(char::from).collect(), fault, mend })
 }
@@ -71,6 +71,6 @@ mod tests {
         let found = misencoded("n1.yml", b"node.name: a\n# f\xfcr uns\n").expect("this is none");
         assert_eq!(found.text, "node.name: a\n# für uns\n");
         assert_eq!(found.fault, "n1.yml:2:4: byte 0xfc is not UTF-8, allowed is UTF-8 text");
-        assert!(unread(&found, Some("zazen start -c n1.yml")).contains("&& rm n1.yml.utf8 && zazen start -c n1.yml"));
+        assert!(unread(&found, Some("zazen start -c n1.yml")).contains("&& rm $t && zazen start -c n1.yml"));
     }
 }
