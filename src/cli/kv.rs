@@ -71,6 +71,8 @@ enum KvCommand {
         #[arg(default_value = "", add = ArgValueCompleter::new(completions::keys))]
         prefix: String,
         /// Go on from this state, as an earlier watch printed it, instead of beginning with how things are.
+        ///
+        /// Where what came behind it is remembered no longer, a line `reset` comes before all keys that there are.
         #[arg(long, value_name = "TERM/VERSION")]
         from: Option<Revision>,
         /// Print JSON, one object a line.
@@ -121,7 +123,7 @@ impl KvArgs {
                         Some(from) => watch.from(from.to_string()),
                         None => watch,
                     };
-                    follow(watch, *json, out).await
+                    follow(watch, from.is_some(), *json, out).await
                 }
             }
         })
@@ -190,7 +192,12 @@ async fn list(
     Ok(CommandOutcome::Fine)
 }
 
-async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
+async fn follow(
+    mut watch: Watch,
+    mut knows: bool,
+    is_json: bool,
+    out: &mut impl Write,
+) -> Result<CommandOutcome, CommandError> {
     loop {
         let news = tokio::select! {
             news = watch.next() => news.map_err(refused)?,
@@ -199,6 +206,11 @@ async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result
         };
         match news {
             News::State { at, keys, .. } => {
+                // What who watches knew before may be gone without a word.
+                if knows {
+                    let (count, json) = (keys.len(), json!({ "at": at, "kind": "reset", "keys": keys.len() }));
+                    line(is_json, &json, format_args!("{at} reset, {count} in all"), out)?;
+                }
                 for Entry { key, value, .. } in &keys {
                     let json = json!({ "at": at, "kind": "state", "key": key, "value": value });
                     line(is_json, &json, format_args!("{at} state {key} = {value}"), out)?;
@@ -210,6 +222,7 @@ async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result
                 }
             }
         }
+        knows = true;
         out.flush()?;
     }
 }

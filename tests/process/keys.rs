@@ -23,6 +23,12 @@ fn a_key_that_was_written_is_read_everywhere_and_survives_the_death_of_all() {
             assert_eq!(output(0, &["kv", &url(&cluster.nodes[reader]), "get", &key]), "x");
         }
     }
+    // What followed on that state is remembered no longer.
+    let mut watch = zazen(&["kv", &url(&cluster.nodes[0]), "watch", "--from=0/1", "config/n1"]);
+    let mut watch = Running(watch.stdout(Stdio::piped()).spawn().expect("the command can be run"));
+    let lines = BufReader::new(watch.0.stdout.take().expect("it is piped")).lines().take(2);
+    let told: Vec<String> = lines.map(|line| line.expect("a line")).collect();
+    assert!(told[0].ends_with(" reset, 1 in all") && told[1].ends_with(" state config/n1 = x"), "{told:?}");
     let listed = output(0, &["kv", &url(&cluster.nodes[0]), "list", "config/", "--values"]);
     assert_eq!(listed.lines().filter(|line| line.ends_with("  x")).count(), 3, "{listed}");
     for at in [0, 1, 2] {
