@@ -253,5 +253,5 @@ fn typed_with(path: &Path, meant: &Path) -> Option<String> {
 fn not_text(path: &Path, bytes: &[u8], purpose: Purpose) -> Option<CommandError> {
     let found = start_failure::misencoded(&path.display().to_string(), bytes)?;
     let typed = typed_with(path, path).filter(|_| purpose == Purpose::Start);
-    Some(CommandError::Usage(start_failure::unread(&found, typed.as_deref())))
+    Some(CommandError::Usage(start_failure::said_of_encoding(&found, typed.as_deref())))
 }

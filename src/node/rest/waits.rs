@@ -9,15 +9,13 @@ use super::lane::WATCH;
 use super::route::Way;
 use super::uri;
 use crate::runtime::descriptors::{self, Side};
+use crate::runtime::listen::keeping;
 use crate::settings::NodeSettings;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::http::Response;
-use hyper::body::{Frame, SizeHint};
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The logger of what comes in.
@@ -81,30 +79,8 @@ impl fmt::Display for TooManyWait {
 /// An answer whose request has a place until all of it is gone.
 pub(super) fn held(response: Response<Body>, place: Option<OwnedSemaphorePermit>) -> Response<Body> {
     match place {
-        Some(place) => response.map(|body| Body::new(Held { body, _place: place })),
+        Some(place) => response.map(|body| keeping(body, place)),
         None => response,
-    }
-}
-
-struct Held {
-    body: Body,
-    _place: OwnedSemaphorePermit,
-}
-
-impl HttpBody for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

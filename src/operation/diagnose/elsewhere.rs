@@ -58,7 +58,7 @@ pub(super) fn is_left_behind(case: &Case<'_>, old: &Report) -> bool {
         && quota.is_some_and(|quota| is_master || lost(quota.needed, quota.members.len()))
 }
 
-/// Whether a voter of a node without a master leads or follows under another name of their cluster: it was recovered, and goes
+/// Whether a voter of a node without a master is in another cluster of this name, which has one: theirs was recovered, and goes
 /// on there.
 fn is_recovered_elsewhere(case: &Case<'_>, old: &Report) -> bool {
     let (ours, quotas) = (&old.explanation, &old.explanation.needed);

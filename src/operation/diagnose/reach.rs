@@ -118,8 +118,8 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
 pub(super) fn refusing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let of = |by: &Report, address: &Address| {
         let name = case.name_at(address);
-        let is_told = |verdict: &&Verdict| verdict.node.as_deref() == Some(&*name);
-        if before.iter().any(|verdict| is_told(&verdict) && verdict.code == Code::UnreachablePublishAddress) {
+        let code = Code::UnreachablePublishAddress;
+        if before.iter().any(|verdict| verdict.code == code && verdict.node.as_deref() == Some(&*name)) {
             return None;
         }
         let summary = format!(
@@ -127,7 +127,7 @@ pub(super) fn refusing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
              publishes to be: a firewall before that port rejects them, or it listens elsewhere"
         );
         let evidence = case.says(by, format!("[{address}] refused the connection"));
-        Some(verdict(Code::UnreachablePublishAddress, name, summary).because(evidence).only(Certainty::Likely))
+        Some(verdict(code, name, summary).because(evidence).only(Certainty::Likely))
     };
     case.reports.iter().flat_map(|by| by.facts.refused.iter().filter_map(move |address| of(by, address))).collect()
 }

@@ -186,8 +186,8 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     let quota = teller.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
     let voters = quota.map_or(0, |quota| quota.members.len());
     // And so may those whose configurations lie beside.
-    let (all, able) = (voters.max(with_siblings(case, teller, |_| true)), |one: &Sibling| one.is_eligible);
-    let able = voters.max(with_siblings(case, teller, able));
+    let all = voters.max(with_siblings(case, teller, |_| true));
+    let able = voters.max(with_siblings(case, teller, |one| one.is_eligible));
     let counts = [
         ("gateway.recover_after_nodes", members.len(), all),
         ("gateway.recover_after_master_nodes", eligible, able),

@@ -2,7 +2,7 @@
 //!
 //! Only the master looks: for all others somebody who ended may be a member still.
 
-use crate::cluster::{Address, ClusterState};
+use crate::cluster::Address;
 use crate::runtime::Handle;
 use futures_util::future::join_all;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ pub(super) async fn refused(handle: &Handle) -> Vec<Address> {
 /// The addresses of the other members, if this node is master.
 fn others(handle: &Handle) -> Vec<Address> {
     let own = &handle.local().id;
-    let state: &ClusterState = &handle.state();
+    let state = handle.state();
     let is_master = state.nodes.master.as_ref() == Some(own);
     let others = state.nodes.iter().filter(|node| is_master && node.id != *own);
     others.take(TRIED_MAX).map(|node| node.address.clone()).collect()

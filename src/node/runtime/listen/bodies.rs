@@ -92,18 +92,30 @@ impl Drop for Arriving {
 }
 
 /// The body of an answer. Once it is handed over the node waits for the next request.
-pub(super) struct Leaving {
-    body: Body,
-    place: Arc<Place>,
+pub(super) fn leaving(body: Body, place: &Arc<Place>) -> Body {
+    keeping(body, Answering(place.clone()))
 }
 
-impl Leaving {
-    pub(super) fn new(body: Body, place: &Arc<Place>) -> Self {
-        Leaving { body, place: place.clone() }
+/// Somebody who is being answered.
+struct Answering(Arc<Place>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.waits();
     }
 }
 
-impl HttpBody for Leaving {
+/// A body that keeps something until it is handed over, or nobody takes it any more.
+pub fn keeping(body: Body, kept: impl Send + Unpin + 'static) -> Body {
+    Body::new(Keeping { body, _kept: kept })
+}
+
+struct Keeping<T> {
+    body: Body,
+    _kept: T,
+}
+
+impl<T: Unpin> HttpBody for Keeping<T> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -117,11 +129,5 @@ impl HttpBody for Leaving {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.place.waits();
     }
 }

@@ -1,6 +1,6 @@
 //! One connection of a listener, from its first byte to its last.
 
-use super::bodies::{Arriving, Leaving};
+use super::bodies::{Arriving, leaving};
 use super::half_closed::HalfClosed;
 use super::patient::Patient;
 use super::places::{Place, Visit};
@@ -182,7 +182,7 @@ impl<D: Dispatcher> Conversation<D> {
         if self.drain.is_cancelled() || self.place.visit == Visit::Short {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        response.map(|body| Body::new(Leaving::new(body, &self.place)))
+        response.map(|body| leaving(body, &self.place))
     }
 }
 

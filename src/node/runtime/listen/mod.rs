@@ -16,7 +16,7 @@ use super::figures::Connections;
 use super::secure::Tls;
 use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
-pub use bodies::TooSlow;
+pub use bodies::{TooSlow, keeping};
 pub(in crate::runtime) use connection::Shown;
 
 use axum::Router;

@@ -16,7 +16,7 @@ pub use holder::{NAMES, file_in};
 pub(in crate::runtime) use missing::copied;
 pub use remade::remade;
 pub(in crate::runtime) use slips::besides;
-pub use slips::{Misencoded, faults, misencoded, unread};
+pub use slips::{Misencoded, faults, misencoded, said_of_encoding};
 
 use crate::cluster::{Address, is_loopback};
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};

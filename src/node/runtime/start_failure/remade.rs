@@ -6,12 +6,11 @@ use crate::diagnose::{Mend, Renewal, Worth};
 use crate::runtime::addresses;
 use crate::runtime::inquiry::origin_of;
 use crate::runtime::program;
-use crate::runtime::secure::LINES;
 use crate::settings::NodeSettings;
 use std::path::Path;
 
-/// The settings of which one may name what is for users.
-const MISTAKEN: [&str; 2] = ["zazen.security.certificate", "zazen.security.key"];
+/// What nodes show to each other, as `zazen setup` calls it.
+const OF_NODES: [(&str, &str); 2] = [("zazen.security.certificate", "node.crt"), ("zazen.security.key", "node.key")];
 
 /// Makes them, and starts the node where both is done on one host; one that runs takes them over by itself. None if the file is
 /// another one.
@@ -46,9 +45,8 @@ pub fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
 /// The start with the certificate for nodes, where that for users is named in its place and both lie beside each other.
 pub(super) fn mistaken(path: &Path, settings: &NodeSettings) -> Option<Mend> {
     let named = settings.security.certificate.as_ref().map(|certificate| settings.path_conf.join(certificate))?;
-    let of_nodes = LINES.lines().filter_map(|line| line.split_once(": ")).filter(|(key, _)| MISTAKEN.contains(key));
     let mut start = starts(settings).filter(|_| named == path)?;
-    for (key, name) in of_nodes {
+    for (key, name) in OF_NODES {
         let file = path.parent()?.join(name);
         if !file.is_file() || file == path {
             return None;

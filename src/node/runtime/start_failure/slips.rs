@@ -48,7 +48,7 @@ pub fn misencoded(file: &str, bytes: &[u8]) -> Option<Misencoded> {
 }
 
 /// What is said of such a file, to whoever typed a line that goes on where the file is written anew.
-pub fn unread(found: &Misencoded, typed: Option<&str>) -> String {
+pub fn said_of_encoding(found: &Misencoded, typed: Option<&str>) -> String {
     let line = typed.map_or_else(|| found.mend.clone(), |typed| format!("{} && {typed}", found.mend));
     format!("{}\n{}", found.fault, said("error:", Code::BadSettings, Some(&Mend::command(line))))
 }
@@ -71,6 +71,6 @@ mod tests {
         let found = misencoded("n1.yml", b"node.name: a\n# f\xfcr uns\n").expect("this is none");
         assert_eq!(found.text, "node.name: a\n# für uns\n");
         assert_eq!(found.fault, "n1.yml:2:4: byte 0xfc is not UTF-8, allowed is UTF-8 text");
-        assert!(unread(&found, Some("zazen start -c n1.yml")).contains("&& rm $t && zazen start -c n1.yml"));
+        assert!(said_of_encoding(&found, Some("zazen start -c n1.yml")).contains("&& rm $t && zazen start -c n1.yml"));
     }
 }
