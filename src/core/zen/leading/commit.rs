@@ -8,9 +8,11 @@ use crate::cluster::{ClusterState, Node, NodeId, StateId};
 use crate::protocol::Effects;
 use crate::zen::message::Message;
 use crate::zen::node::NodeState;
+use crate::zen::quorum::Requirement;
 use crate::zen::role::{Flow, Next, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, Timer, Tuning, Zen};
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,11 +54,13 @@ impl Role<'_, Leadership> {
         if !self.node.keeps(Protection::WholeCommits) {
             self.node.count_one_more(&mut backers);
         }
-        let bootstrap = if self.node.is_formed() { Default::default() } else { lead.bootstrap.clone() };
-        if self.node.requirement(bootstrap).is_met_by(&backers) {
-            return self.commit();
-        }
-        STAYS
+        if self.requirement().is_met_by(&backers) { self.commit() } else { STAYS }
+    }
+
+    /// What a commit must be backed by, in the first forming all those who were expected.
+    pub(super) fn requirement(&self) -> Requirement {
+        let bootstrap = if self.node.is_formed() { BTreeSet::new() } else { self.mode.bootstrap.clone() };
+        self.node.requirement(bootstrap)
     }
 
     fn commit(&mut self) -> Flow {

@@ -240,9 +240,10 @@ impl Role<'_, Leadership> {
         STAYS
     }
 
-    /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.
+    /// Judges whether the nodes that live are enough: on both voting sets, the operator's number, and whom a first forming
+    /// was told to expect.
     pub(super) fn judge_quorum(&mut self) -> Flow {
-        let requirement = self.node.requirement(BTreeSet::new());
+        let requirement = self.requirement();
         if !self.node.keeps(Protection::QuorumLoss) {
             return STAYS;
         }
@@ -263,7 +264,12 @@ impl Role<'_, Leadership> {
         }
         let eligible = live.values().filter(|node| node.is_master_eligible()).count();
         let minimum = requirement.minimum;
-        let needed = if eligible < minimum { minimum.to_string() } else { format!("a majority of {sets}") };
+        let absent = requirement.bootstrap.iter().find(|set| !set.is_met_by(live.values()));
+        let needed = match absent {
+            Some(set) => set.to_string(),
+            None if eligible < minimum => minimum.to_string(),
+            None => format!("a majority of {sets}"),
+        };
         self.step_down(format!("not enough master nodes (has [{eligible}], but needed [{needed}])"))
     }
 

@@ -149,6 +149,10 @@ impl Role<'_, Leadership> {
             let why = format!("{node} follows a node with the id of this one, which published {}", report.accepted);
             return self.step_down(why);
         }
+        if report.accepted.term > lead.term {
+            let why = format!("{} has accepted {} of a later master", peer.node, report.accepted);
+            return self.step_down(why);
+        }
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
