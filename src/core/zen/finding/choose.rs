@@ -11,6 +11,7 @@ use crate::zen::node::NodeState;
 use crate::zen::rules::Protection;
 use crate::zen::{Bootstrap, Timer, Tuning};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 impl NodeState {
     /// The names of the nodes that may be elected at present, itself included.
@@ -82,14 +83,16 @@ impl NodeState {
         best.map(|best| Choice::Elect(best.node.clone()))
     }
 
-    /// Whether the silent are not waited for: only the first forming needs everybody, and who knows of a master forms nothing.
-    pub(super) fn needs_no_whole_round(&self) -> bool {
-        self.is_formed() || !self.search.naming.is_empty()
+    /// How long silent hosts are waited for once a choice is possible. A first forming waits longer: one of them may know a
+    /// cluster, or be told of this one too late to be in its first state.
+    pub(super) fn grace(&self) -> Duration {
+        let forms = !self.is_formed() && self.search.naming.is_empty();
+        if forms { self.tuning.ping_timeout / 2 } else { Tuning::GRACE }
     }
 
     /// Weighing the choice looks at everybody, and in a large cluster most answers change nothing.
     pub(super) fn is_worth_weighing(&mut self, now: Time) -> bool {
-        let needs_no_whole_round = self.needs_no_whole_round();
+        let grace = self.grace();
         let search = &mut self.search;
         let nobody_knows = search.naming.is_empty() && search.seeing == 0 && !search.sees_quorum;
         if nobody_knows {
@@ -99,8 +102,9 @@ impl NodeState {
         let Some(since) = search.possible else {
             return true;
         };
-        let is_over = needs_no_whole_round && now >= since + Tuning::GRACE;
-        is_over || search.standing > 0 || search.is_complete() && (!search.naming.is_empty() || search.all_see())
+        now >= since + grace
+            || search.standing > 0
+            || search.is_complete() && (!search.naming.is_empty() || search.all_see())
     }
 
     /// Whether the candidate stands already: it has waited for those who were silent.

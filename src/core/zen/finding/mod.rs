@@ -9,12 +9,12 @@ mod large_cluster;
 mod round;
 pub(super) mod search;
 
+use super::Timer;
 use super::elect::{Candidate, Choice};
 use super::message::PeerStatus;
 use super::mode::{Candidacy, Stance};
 use super::role::{Flow, Next, Role, STAYS};
 use super::rules::Protection;
-use super::{Timer, Tuning};
 use crate::cluster::Address;
 use std::mem;
 
@@ -65,8 +65,10 @@ impl Role<'_, Seeking<'_>> {
         self.node.update_quorum();
         if !self.node.is_worth_weighing(self.now) {
             // The timer may have run out for the pause after a failed attempt, which is over sooner.
-            if let Some(since) = self.node.search.possible.filter(|_| self.node.needs_no_whole_round()) {
-                self.node.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.node.search.not_before));
+            if let Some(since) = self.node.search.possible {
+                self.node
+                    .timers
+                    .set_earlier(Timer::Grace, (since + self.node.grace()).max(self.node.search.not_before));
             }
             return STAYS;
         }
@@ -77,13 +79,11 @@ impl Role<'_, Seeking<'_>> {
         let since = *self.node.search.possible.get_or_insert(self.now);
         let is_complete =
             self.node.search.is_complete() && self.is_agreed(&choice) || self.node.has_candidate_waited(&choice);
-        if self.now < self.node.search.not_before {
-            self.node.timers.set(Timer::Grace, self.node.search.not_before);
-        } else if is_complete || (self.node.needs_no_whole_round() && self.now >= since + Tuning::GRACE) {
+        let from = if is_complete { self.now } else { since + self.node.grace() }.max(self.node.search.not_before);
+        if self.now >= from {
             return self.act(choice);
-        } else if self.node.needs_no_whole_round() {
-            self.node.timers.set(Timer::Grace, since + Tuning::GRACE);
         }
+        self.node.timers.set(Timer::Grace, from);
         STAYS
     }
 

@@ -20,8 +20,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
             Some(())
         }),
         doc: "How long a ping round lasts at the most, and how long a single ping or join waits for its answer.\n\
-              A round ends as soon as the answers suffice, and in a cluster once formed 100 ms after a choice is \
-              possible, so the whole time passes only where a host is silent and nothing can be decided without it.\n\
+              A round ends as soon as the answers suffice. Silent hosts are waited for 100 ms once a choice is possible, \
+              and half a `ping_timeout` where a cluster is formed for the first time; so the whole time passes only where \
+              nothing can be decided without them.\n\
               A vote waits 2 × `ping_timeout` for its candidate, a candidate at least 4 × `ping_timeout` for its \
               votes, and 4 × `ping_timeout` is part of the time within which a cluster recovers.\n\
               Raise it where round trips take longer than a third of it; a lower value makes elections faster among \
