@@ -20,7 +20,7 @@ pub struct Pace {
 /// The pace that is demanded of a batch at default timings.
 pub const PACE: Pace = Pace {
     median: Duration::from_millis(50),
-    most: Duration::from_millis(1_400),
+    most: Duration::from_millis(1_200),
     longest: Duration::from_millis(4_000),
 };
 
@@ -28,8 +28,8 @@ pub const PACE: Pace = Pace {
 /// while.
 pub const PACE_HALF_WELL: Pace = Pace {
     median: Duration::from_millis(100),
-    most: Duration::from_millis(2_000),
-    longest: Duration::from_millis(6_000),
+    most: Duration::from_millis(1_200),
+    longest: Duration::from_millis(4_000),
 };
 
 /// Of fewer recoveries the slowest are a matter of chance.

@@ -47,8 +47,9 @@ impl Role<'_, Joining> {
         self.node.timers.set(Timer::Join, self.now + patience);
     }
 
-    /// Sends an unanswered join again, or gives it up: if it is not answered for as long as a fault detector waits; a vote
-    /// after two rounds, a master that answers later than that, and a candidate that won not as long as it answers.
+    /// Sends a join again that nothing came of yet, or gives it up: if it is not answered for as long as a fault detector
+    /// waits; a vote after two rounds, a master that answers later than that, and a candidate that won not as long as it
+    /// answers.
     pub(in crate::zen) fn join_again(&mut self) -> Flow {
         let (candidate, is_doubtful) = (self.node.tuning.vote_timeout(), self.now < self.node.doubts_until);
         let joining = &mut *self.mode;
@@ -95,15 +96,13 @@ impl Role<'_, Joining> {
     }
 
     pub(in crate::zen) fn on_join_answer(&mut self, target: &EphemeralId, answer: JoinAnswer) -> Flow {
-        let patience = self.node.tuning.ping_timeout;
         let joining = &mut *self.mode;
         if joining.target.ephemeral_id != *target {
             return STAYS;
         }
         (joining.answered, joining.missed) = (self.now, 0);
         joining.won |= matches!(answer, JoinAnswer::Leads) && joining.vote.is_some();
-        let (master, again) = (joining.target.clone(), joining.sent + patience);
-        self.node.timers.set(Timer::Join, again);
+        let master = joining.target.clone();
         match answer {
             JoinAnswer::Noted => {
                 self.ask_for_succession();
@@ -112,10 +111,10 @@ impl Role<'_, Joining> {
             JoinAnswer::Leads => STAYS,
             JoinAnswer::VoteAgain(term) => self.vote_again(term),
             JoinAnswer::NotMaster => self.on_rebuff(),
-            // It has no other answer to give so soon. Whom it keeps out longer each time it says itself.
+            // It may know better at its next beat. Whom it keeps out longer each time it says itself.
             JoinAnswer::Rejected(why) => {
                 self.out.note(Note::JoinRejected { master, why: why.clone() });
-                self.end_join(why, self.node.tuning.ping_timeout)
+                self.give_up_join(why, self.node.tuning.fd_ping_interval)
             }
         }
     }

@@ -30,6 +30,9 @@ impl Role<'_, Leadership> {
         let mut flow = STAYS;
         if self.is_member(node) {
             self.take_again(node, &join);
+            if self.is_to_be_removed(node) && !self.has_no_room_for(node) {
+                flow = self.try_round_trip(node);
+            }
         } else if let Some(why) = self.is_left_alone(node).or_else(|| self.keep_trying(node)) {
             self.node.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), self.out);
             return STAYS;
@@ -68,6 +71,11 @@ impl Role<'_, Leadership> {
     fn is_member(&self, node: &Node) -> bool {
         let peer = self.mode.peers.get(&node.id);
         peer.is_some_and(|peer| peer.node.same_process(node))
+    }
+
+    /// Whether a member was taken for dead. If it asks again, it is taken in anew as soon as it was removed.
+    fn is_to_be_removed(&self, node: &Node) -> bool {
+        self.mode.peers.get(&node.id).is_some_and(|peer| peer.failed.is_some())
     }
 
     /// A member joins again: it follows only once it is sent the state again.
@@ -121,7 +129,7 @@ impl Role<'_, Leadership> {
         self.mode.joiners.len() >= REMEMBERED_MAX && !self.mode.joiners.contains_key(&node.id)
     }
 
-    /// Finds out whether a joiner can be reached, unless that is under way.
+    /// Finds out whether a joiner can be reached, unless that is under way, or its turn to be added has yet to come.
     pub(super) fn try_round_trip(&mut self, node: &Arc<Node>) -> Flow {
         if !self.node.keeps(Protection::RoundTrip) {
             return self.enqueue(Task::Join { node: node.clone() });
@@ -136,7 +144,7 @@ impl Role<'_, Leadership> {
             sight: Box::new(self.node.sight(self.now, Stance::Leads(self.mode))),
         };
         let purpose = CallPurpose::RoundTrip { joiner: node.clone(), asked: self.now };
-        // It ends before the join is sent again, which then starts another one.
+        // What is sent again meanwhile starts no other one.
         let timeout = self.node.answer_timeout(&node.address, self.node.tuning.ping_timeout / 2);
         self.node.call(&node.address, message, purpose, timeout, self.out);
         STAYS
@@ -144,10 +152,11 @@ impl Role<'_, Leadership> {
 
     /// The joiner can be reached: it is added.
     pub(in crate::zen) fn on_round_trip(&mut self, joiner: Arc<Node>, sight: &PeerStatus) -> Flow {
-        if !self.take_joiner(&joiner) {
+        if !self.is_joiner(&joiner) {
             return STAYS;
         }
         if !sight.node.same_process(&joiner) {
+            self.mode.joiners.remove(&joiner.id);
             let (local, at, found) = (&self.node.local, &joiner.address, &sight.node);
             let why = format!("the master {local} reaches {found} at its publish address [{at}]");
             self.turn_away(&joiner, Some(self.now), why);
@@ -162,7 +171,8 @@ impl Role<'_, Leadership> {
     }
 
     pub(in crate::zen) fn on_round_trip_failed(&mut self, joiner: &Arc<Node>, failure: Failure) {
-        if self.take_joiner(joiner) {
+        if self.is_joiner(joiner) {
+            self.mode.joiners.remove(&joiner.id);
             let why = format!("the master {} {UNREACHED} [{}] ({failure})", self.node.local, joiner.address);
             self.turn_away(joiner, Some(self.now), why);
         }
@@ -191,10 +201,8 @@ impl Role<'_, Leadership> {
         }
     }
 
-    /// Ends the round trip to a joiner, and says whether one was under way.
-    fn take_joiner(&mut self, joiner: &Node) -> bool {
-        let lead = &mut *self.mode;
-        let is_known = lead.joiners.get(&joiner.id).is_some_and(|known| known.same_process(joiner));
-        is_known && lead.joiners.remove(&joiner.id).is_some()
+    /// Whether a process is about to be taken in.
+    fn is_joiner(&self, node: &Node) -> bool {
+        self.mode.joiners.get(&node.id).is_some_and(|known| known.same_process(node))
     }
 }

@@ -41,7 +41,7 @@ pub struct Leadership {
     pub proven_above: StateId,
     /// Since when another voting set is wanted, that nothing but answers is missing for.
     pub wish: Option<Time>,
-    /// Joiners whose round trip is under way.
+    /// Joiners whose round trip is under way, or who wait for their turn to be added.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// The processes that the next states take in, and what they hold.
     pub holdings: BTreeMap<NodeId, Joined>,

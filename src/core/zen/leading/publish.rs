@@ -264,6 +264,7 @@ fn meet_peers(lead: &mut Leadership, base: &ClusterState, state: &ClusterState, 
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
         lead.turned_away.remove(&node.id);
+        lead.joiners.remove(&node.id);
         let holding = take_holding(lead, node);
         let is_carried = base.term < lead.term && base.nodes.contains_process(node);
         let met = || Peer { is_carried, ..Peer::joined(node.clone(), holding) };
