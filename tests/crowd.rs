@@ -192,6 +192,7 @@ fn random_runs_in_which_three_others_are_a_crowd_break_no_rule() {
             half_well: false,
             until: None,
             trace: None,
+            is_hashed: false,
         };
         let replay = format!("zazen sim --well --seed {seed} --runs 1 --updates 100 --crowd 2");
         run(&options).unwrap_or_else(|failure| panic!("{}\n{}\nsee: {replay}", failure.draw, failure.violation));

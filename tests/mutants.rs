@@ -21,6 +21,7 @@ fn is_caught(protection: Protection, checkers: &[&str]) {
         half_well: false,
         until: None,
         trace: None,
+        is_hashed: false,
     };
     let caught = (1..=SEEDS).find_map(|seed| run(&options(seed)).err());
     let Some(failure) = caught else {

@@ -276,6 +276,7 @@ impl SimArgs {
             half_well: !self.well,
             until: self.until,
             trace: None,
+            is_hashed: false,
         };
         Ok(Request {
             seed: self.seed,

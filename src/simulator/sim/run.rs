@@ -41,6 +41,8 @@ pub struct RunOptions {
     pub until: Option<u64>,
     /// How much of the trace to keep, and how many lines of it.
     pub trace: Option<(Detail, usize)>,
+    /// Whether all that happens is hashed, so that runs can be compared.
+    pub is_hashed: bool,
 }
 
 /// What a run showed.
@@ -82,8 +84,8 @@ pub struct Report {
     pub lasted: Duration,
     /// Whether wiped disks left no quorum of what was decided, so that nothing could be demanded.
     pub quorum_lost: bool,
-    /// A hash of everything that happened.
-    pub hash: u64,
+    /// A hash of everything that happened, if one was wanted.
+    pub hash: Option<u64>,
     /// The last lines of the trace, if one was kept.
     pub trace: Vec<String>,
 }
@@ -164,6 +166,7 @@ pub(super) struct Run {
     /// How often a node moved to another address.
     pub(super) moves: u64,
     until: Option<u64>,
+    is_hashed: bool,
     struck: u64,
     pub(super) recoveries: Vec<Duration>,
     pub(super) hard_recoveries: Vec<Duration>,
@@ -211,6 +214,9 @@ impl Run {
         if let Some((detail, kept)) = options.trace {
             world.trace(detail, kept);
         }
+        if !options.is_hashed {
+            world.without_hash();
+        }
         let (until, recoveries) = (options.until, Vec::new());
         Run {
             world,
@@ -219,6 +225,7 @@ impl Run {
             configs,
             tunings,
             rules,
+            is_hashed: options.is_hashed,
             away: BTreeSet::new(),
             sick: BTreeSet::new(),
             never_well: BTreeSet::new(),
@@ -485,7 +492,7 @@ impl Run {
             storms: watch.storm.storms.clone(),
             lasted: self.world.now().since(Time::ZERO),
             quorum_lost: self.quorum_lost,
-            hash: self.world.trace_hash(),
+            hash: self.is_hashed.then(|| self.world.trace_hash()),
             trace,
         }
     }

@@ -360,7 +360,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.trace.hash()
     }
 
-    /// Switches the hash of everything off, for worlds whose messages are too big to hash.
+    /// Switches the hash of everything off, where nobody compares it.
     pub fn without_hash(&mut self) {
         self.trace.hashing = false;
     }
