@@ -77,19 +77,13 @@ impl Role<'_, Joining> {
     /// voter would have another order of them.
     fn give_up_join(&mut self, reason: impl Into<String>, pause: Duration) -> Flow {
         let joining = &*self.mode;
-        let id = joining.target.id.clone();
-        let was_heard = joining.answered > joining.since;
-        let is_repelled = joining.leads && was_heard;
+        let (node, reason) = (joining.target.clone(), reason.into());
+        let is_repelled = joining.leads && joining.answered > joining.since;
         let pause = if is_repelled {
-            self.node.set_back(self.now, &id, pause).min(self.node.tuning.vote_timeout())
+            self.node.set_back(self.now, &node.id, pause).min(self.node.tuning.vote_timeout())
         } else {
             pause
         };
-        self.end_join(reason.into(), pause)
-    }
-
-    fn end_join(&mut self, reason: String, pause: Duration) -> Flow {
-        let node = self.mode.target.clone();
         self.node.forget_master(self.now, &node, format!("could not join: {reason}"));
         self.out.note(Note::JoinFailed { node, reason });
         Flow::Break(Next::Find { pause, reason: "could not join".into() })
