@@ -1,10 +1,12 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
+use super::lease::holding;
 use super::{CommandError, CommandOutcome, completions, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
-use crate::cluster::Revision;
+use crate::cluster::{Holding, Revision};
 use crate::runtime::printable::{self, printable};
+use crate::service::Txn;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use serde_json::json;
@@ -43,6 +45,9 @@ enum KvCommand {
         key: String,
         /// What it shall hold; without it, or with -, what comes on the standard input.
         value: Option<String>,
+        /// Let the key vanish with this lease, which must be held under the token.
+        #[arg(long, value_name = "NAME:TOKEN", value_parser = holding)]
+        lease: Option<Holding>,
         #[command(flatten)]
         only: OnlyArgs,
     },
@@ -83,19 +88,27 @@ enum KvCommand {
 
 /// On what a write depends.
 #[derive(Debug, Args)]
+#[group(multiple = false)]
 struct OnlyArgs {
     /// Only if there is no such key.
-    #[arg(long, conflicts_with = "if_version")]
+    #[arg(long)]
     if_absent: bool,
     /// Only if its last change is this one.
     #[arg(long, value_name = "TERM/VERSION")]
     if_version: Option<Revision>,
+    /// Only if this lease is held under the token.
+    ///
+    /// Whoever lost a lease without knowing it changes nothing: in a command of zazen run that is
+    /// --if-held "$ZAZEN_LEASE:$ZAZEN_FENCING_TOKEN".
+    #[arg(long, value_name = "NAME:TOKEN", value_parser = holding)]
+    if_held: Option<Holding>,
 }
 
 impl OnlyArgs {
     fn only(&self) -> Option<Precondition> {
         let absent = self.if_absent.then_some(Precondition::IfAbsent);
-        absent.or(self.if_version.map(Precondition::IfUnchanged))
+        let unchanged = self.if_version.map(Precondition::IfUnchanged);
+        absent.or(unchanged).or(self.if_held.clone().map(Precondition::IfHeld))
     }
 }
 
@@ -106,13 +119,10 @@ impl KvArgs {
             let client = master::client(&self.urls).await?;
             match &self.command {
                 KvCommand::Get { key, revision } => get(&client, key, *revision, out).await,
-                KvCommand::Put { key, value, only } => {
-                    let value = content(value.as_deref())?;
-                    let written = match only.only() {
-                        Some(only) => client.put_if(key, value, only).await,
-                        None => client.put(key, value).await,
-                    };
-                    writeln!(out, "{}", written.map_err(refused)?)?;
+                KvCommand::Put { key, value, lease, only } => {
+                    let txn = Txn::put(key.as_str(), content(value.as_deref())?).with_lease(lease.clone());
+                    let txn = txn.only_if(only.only().map(|only| only.on(key)));
+                    writeln!(out, "{}", client.change(&txn).await.map_err(refused)?)?;
                     Ok(CommandOutcome::Fine)
                 }
                 KvCommand::Delete { key, only } => delete(&client, key, only, out).await,

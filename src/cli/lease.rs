@@ -88,6 +88,12 @@ fn token(text: &str) -> Result<Token, String> {
     text.parse().ok().and_then(Token::new).ok_or_else(allowed)
 }
 
+/// A grant in one word.
+pub(super) fn holding(text: &str) -> Result<Holding, String> {
+    let (name, under) = text.rsplit_once(':').ok_or("allowed: the name of a lease and its token, as in nightly:7")?;
+    Ok(Holding { name: name.into(), token: token(under)? })
+}
+
 impl LeaseArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;

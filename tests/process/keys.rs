@@ -12,6 +12,32 @@ const WRITERS: usize = 8;
 const WRITES: usize = 60;
 
 #[test]
+fn keys_of_a_holder_vanish_with_his_lease_and_whoever_was_overtaken_changes_none() {
+    let cluster = Cluster::start(3);
+    let at = url(&cluster.nodes[1]);
+    let acquire = || output(0, &["lease", &at, "acquire", "job", "--ttl", "1m"]).trim().to_owned();
+    let lease = format!("job:{}", acquire());
+    output(0, &["kv", &at, "put", "owner", "one", "--lease", &lease]);
+    output(0, &["kv", &at, "put", "done", "1", "--if-held", &lease]);
+    output(0, &["lease", &at, "release", "job", lease.trim_start_matches("job:")]);
+    assert!(output(1, &["kv", &at, "get", "owner"]).contains("no such key [owner]"));
+    // Another holds it now, so the first one is too late.
+    let next = format!("job:{}", acquire());
+    for late in [
+        ["put", "done", "2", "--if-held", &lease].as_slice(),
+        &["delete", "done", "--if-held", &lease],
+        &["put", "owner", "one", "--lease", &lease],
+    ] {
+        let told = output(1, &[&["kv", &at], late].concat());
+        assert!(told.contains("lease_not_held_exception"), "{told}");
+    }
+    assert_eq!(output(0, &["kv", &at, "get", "done"]), "1");
+    assert_eq!(output(0, &["kv", &at, "delete", "done", "--if-held", &next]).trim(), "deleted");
+    let told = output(2, &["kv", &at, "put", "k", "v", "--if-held", "job"]);
+    assert!(told.contains("allowed: the name of a lease and its token, as in nightly:7"), "{told}");
+}
+
+#[test]
 fn a_key_that_was_written_is_read_everywhere_and_survives_the_death_of_all() {
     let mut cluster = Cluster::start(3);
     for at in [0, 1, 2] {

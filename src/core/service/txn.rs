@@ -49,6 +49,13 @@ impl Txn {
         self
     }
 
+    /// The same with keys that vanish with a lease, which must be held.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Option<Holding>) -> Self {
+        self.puts.iter_mut().for_each(|put| put.lease = lease.clone());
+        self
+    }
+
     /// How many conditions, puts and deletes it has.
     pub fn len(&self) -> usize {
         self.conditions.len() + self.puts.len() + self.deletes.len()

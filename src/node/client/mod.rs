@@ -15,7 +15,7 @@ pub use grant::Grant;
 pub use lease::Held;
 pub use watch::{Change, Entry, LeaseView, News, NodeView, Watch};
 
-use crate::cluster::{Blob, RequestId, Revision, Uuid};
+use crate::cluster::{Blob, Holding, RequestId, Revision, Uuid};
 pub use crate::runtime::Access;
 use crate::runtime::{self, Reach};
 use crate::service::{Condition, Txn};
@@ -87,19 +87,23 @@ struct Retry {
 }
 
 /// Under which condition a key is written or deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// It does not exist.
     IfAbsent,
     /// Its last change is this one.
     IfUnchanged(Revision),
+    /// A lease is held under this token, whoever changed the key: whoever was overtaken writes nothing.
+    IfHeld(Holding),
 }
 
 impl Precondition {
-    fn on(self, key: &str) -> Condition {
+    /// The condition of a change of this key, for a [`Txn`].
+    pub fn on(self, key: &str) -> Condition {
         match self {
             Precondition::IfAbsent => Condition::Absent { key: key.into() },
             Precondition::IfUnchanged(by) => Condition::Changed { key: key.into(), by },
+            Precondition::IfHeld(holding) => Condition::Held(holding),
         }
     }
 }
