@@ -77,13 +77,18 @@ impl Role<'_, Joining> {
     /// voter would have another order of them.
     fn give_up_join(&mut self, reason: impl Into<String>, pause: Duration) -> Flow {
         let joining = &*self.mode;
-        let (node, reason) = (joining.target.clone(), reason.into());
+        let id = joining.target.id.clone();
         let is_repelled = joining.leads && joining.answered > joining.since;
         let pause = if is_repelled {
-            self.node.set_back(self.now, &node.id, pause).min(self.node.tuning.vote_timeout())
+            self.node.set_back(self.now, &id, pause).min(self.node.tuning.vote_timeout())
         } else {
             pause
         };
+        self.end_join(reason.into(), pause)
+    }
+
+    fn end_join(&mut self, reason: String, pause: Duration) -> Flow {
+        let node = self.mode.target.clone();
         self.node.forget_master(self.now, &node, format!("could not join: {reason}"));
         self.out.note(Note::JoinFailed { node, reason });
         Flow::Break(Next::Find { pause, reason: "could not join".into() })
@@ -105,10 +110,10 @@ impl Role<'_, Joining> {
             JoinAnswer::Leads => STAYS,
             JoinAnswer::VoteAgain(term) => self.vote_again(term),
             JoinAnswer::NotMaster => self.on_rebuff(),
-            // It may know better at its next beat. Whom it keeps out longer each time it says itself.
+            // It will try by itself, or says for how long it does not.
             JoinAnswer::Rejected(why) => {
                 self.out.note(Note::JoinRejected { master, why: why.clone() });
-                self.give_up_join(why, self.node.tuning.fd_ping_interval)
+                self.end_join(why, self.node.tuning.ping_timeout)
             }
         }
     }

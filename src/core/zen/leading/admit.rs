@@ -23,6 +23,9 @@ impl Role<'_, Leadership> {
             return self.step_down(format!("a joiner is in term {}", join.term));
         }
         if let Some(why) = self.live_twin(node) {
+            if self.keep_trying(node).is_none() {
+                self.turn_away(node, Some(self.now), why.clone());
+            }
             self.node.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), self.out);
             return STAYS;
         }
@@ -102,7 +105,7 @@ impl Role<'_, Leadership> {
         Some(format!("{}; it may ask again in {:?}", away.why, until.since(self.now)))
     }
 
-    /// Notes that a node which could not be reached asks again, and says why it is not taken in yet: it is tried at the next
+    /// Notes that a node which was turned away asks again, and says why it is not taken in yet: it is tried at the next
     /// beat, however often it asks.
     fn keep_trying(&mut self, node: &Node) -> Option<String> {
         let away = self.mode.turned_away.get_mut(&node.id).filter(|away| away.node.same_process(node))?;
@@ -113,12 +116,15 @@ impl Role<'_, Leadership> {
         Some(why)
     }
 
-    /// Tries again to reach those who asked of late and could not be reached.
+    /// Tries again to reach those who asked of late and could not be reached, or whose earlier process is gone by now.
     pub(super) fn reach_again(&mut self) -> Flow {
         let patience = self.node.tuning.asking_patience();
-        let asks = |away: &&TurnedAway| away.asks(self.now, patience);
-        let lead = &mut *self.mode;
-        let away: Vec<Arc<Node>> = lead.turned_away.values().filter(asks).map(|away| away.node.clone()).collect();
+        let asks = |away: &&TurnedAway| {
+            away.asks(self.now, patience)
+                && self.live_twin(&away.node).or_else(|| self.is_left_alone(&away.node)).is_none()
+        };
+        let away = self.mode.turned_away.values().filter(asks);
+        let away: Vec<Arc<Node>> = away.map(|away| away.node.clone()).collect();
         for node in away {
             self.try_round_trip(&node)?;
         }

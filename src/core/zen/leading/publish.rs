@@ -263,8 +263,12 @@ fn meet_peers(lead: &mut Leadership, base: &ClusterState, state: &ClusterState, 
     for node in state.nodes.iter().filter(|node| node.id != *local) {
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
-        lead.turned_away.remove(&node.id);
-        lead.joiners.remove(&node.id);
+        if lead.turned_away.get(&node.id).is_some_and(|away| away.node.same_process(node)) {
+            lead.turned_away.remove(&node.id);
+        }
+        if lead.joiners.get(&node.id).is_some_and(|joiner| joiner.same_process(node)) {
+            lead.joiners.remove(&node.id);
+        }
         let holding = take_holding(lead, node);
         let is_carried = base.term < lead.term && base.nodes.contains_process(node);
         let met = || Peer { is_carried, ..Peer::joined(node.clone(), holding) };
