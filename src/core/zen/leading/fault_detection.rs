@@ -170,6 +170,7 @@ impl Role<'_, Leadership> {
         self.give_up_acks_of(id);
         self.settle_acks();
         let ephemeral_id = node.ephemeral_id.clone();
+        self.keep_needed();
         self.judge_quorum()?;
         self.enqueue(Task::Remove { id: id.clone(), ephemeral_id, reason, left: false, answered: 0 })
     }

@@ -53,6 +53,15 @@ impl Role<'_, Leadership> {
         STAYS
     }
 
+    /// Keeps those leavers whose removal is queued, if the cluster cannot do without them any more.
+    pub(super) fn keep_needed(&mut self) {
+        let requirement = self.requirement();
+        let lead = &mut *self.mode;
+        if !lead.leaving.is_empty() && !can_do_without_leavers(lead, &requirement, &self.node.local) {
+            lead.queue.extract(|queued| matches!(queued.task, Task::Remove { left: true, .. }));
+        }
+    }
+
     /// After a commit: tells the leavers that are no longer needed, and sees to the others.
     pub(super) fn farewell(&mut self) -> Flow {
         let nodes = self.node.applied.nodes.clone();
