@@ -141,12 +141,9 @@ impl Role<'_, Candidacy> {
         self.mode.joins.remove(voter);
     }
 
-    /// A vote for the forming of a cluster may have waited until its voter was reached.
+    /// A vote may have waited until its voter was reached.
     pub(in crate::zen) fn count_vote_of_reached(&mut self, voter: &NodeId) -> Flow {
-        if self.mode.joins.contains_key(voter) && !self.node.is_formed() {
-            return self.count_votes();
-        }
-        STAYS
+        if self.mode.joins.contains_key(voter) { self.count_votes() } else { STAYS }
     }
 
     /// Counts the votes, the own one included once it is durable.
@@ -168,8 +165,7 @@ impl Role<'_, Candidacy> {
         let (own, rules) = (self.node.ledger.accepted.id(), self.node.rules);
         let is_counted = |ballot: &Ballot| {
             let is_newer = is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins);
-            // Who was not reached is not in the very first state, and cannot acknowledge it.
-            ballot.votes && !is_newer && (self.node.is_formed() || self.node.was_reached(&ballot.node))
+            ballot.votes && !is_newer && self.node.can_acknowledge(&ballot.node)
         };
         let counted = candidacy.joins.iter().filter(|(_, ballot)| is_counted(ballot));
         let mut backers: BTreeMap<NodeId, Arc<Node>> =

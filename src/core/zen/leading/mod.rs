@@ -85,6 +85,11 @@ impl NodeState {
         has_part || self.was_reached(node)
     }
 
+    /// Whether a voter can acknowledge the first state: in a first forming only one that was reached.
+    pub(super) fn can_acknowledge(&self, node: &Node) -> bool {
+        if self.is_formed() { self.may_begin_with(node) } else { self.was_reached(node) }
+    }
+
     /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
     /// answers nothing, nobody waits for its silence a second time.
     fn replaced_master(&self, joiners: &[Arc<Node>]) -> Option<Task> {
