@@ -68,7 +68,7 @@ fn an_end_of_a_reign_that_is_not_told_is_caught() {
 
 #[test]
 fn an_unknown_update_that_is_carried_out_again_is_caught() {
-    is_caught(Protection::UnknownStays, &["S5", "L3"]);
+    is_caught(Protection::UnknownStays, &["S5", "L3", "linearizable"]);
 }
 
 #[test]

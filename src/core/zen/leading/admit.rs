@@ -89,9 +89,9 @@ impl Role<'_, Leadership> {
             let (failed, owes) = (peer.failed.take(), peer.owes.or(Some(self.now)));
             let (is_slow, late_until, is_carried) = (peer.is_slow, peer.late_until, peer.is_carried);
             // Its join may have been overtaken by what it said since.
-            let accepted = join.accepted.max(peer.accepted);
+            let (accepted, promised) = (join.accepted.max(peer.accepted), join.term.max(peer.promised));
             let before = Peer { failed, owes, is_slow, late_until, is_carried, ..Peer::new(node.clone(), accepted) };
-            *peer = Peer { seen: self.now, ..before };
+            *peer = Peer { seen: self.now, promised, ..before };
         }
         if join.term <= term {
             self.send_state(&node.id);

@@ -172,6 +172,8 @@ pub struct Joined {
 pub struct Peer {
     /// The node.
     pub node: Arc<Node>,
+    /// The highest term that it said to have promised: it takes no state of a lower one.
+    pub promised: Term,
     /// What it last said to have accepted.
     pub accepted: StateId,
     /// What it last said to have applied.
@@ -217,6 +219,7 @@ impl Peer {
     pub fn new(node: Arc<Node>, accepted: StateId) -> Self {
         Peer {
             node,
+            promised: Term::ZERO,
             accepted,
             applied: StateId::NONE,
             storing: None,

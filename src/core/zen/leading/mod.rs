@@ -35,7 +35,7 @@ use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Task};
 use acks::told;
-use leadership::{Joined, Waiter};
+use leadership::{Joined, Publish, Waiter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -252,11 +252,9 @@ impl Role<'_, Leadership> {
         if !self.node.keeps(Protection::QuorumLoss) {
             return STAYS;
         }
-        let live = self.mode.peers.values().filter(|peer| peer.failed.is_none()).map(|peer| &peer.node);
-        let live: BTreeMap<NodeId, Arc<Node>> =
-            live.chain([&self.node.local]).map(|node| (node.id.clone(), node.clone())).collect();
+        let live = self.nodes_that(|peer| peer.failed.is_none());
         if requirement.is_met_by(&live) {
-            return STAYS;
+            return self.judge_publish(&requirement);
         }
         let sets = &requirement.sets;
         let without = Requirement {
@@ -276,6 +274,27 @@ impl Role<'_, Leadership> {
             None => format!("a majority of {sets}"),
         };
         self.step_down(format!("not enough master nodes (has [{eligible}], but needed [{needed}])"))
+    }
+
+    /// A state on its way that too few can take, since the others have promised a higher term, is never committed.
+    fn judge_publish(&self, requirement: &Requirement) -> Flow {
+        let lead = &*self.mode;
+        let is_open = |publish: &&Publish| publish.state.term == lead.term && !publish.is_committed;
+        let Some(publish) = lead.publish.as_ref().filter(is_open) else {
+            return STAYS;
+        };
+        let mut able = self.nodes_that(|peer| peer.failed.is_none() && peer.promised <= lead.term);
+        able.extend(publish.acks.clone());
+        if requirement.is_met_by(&able) {
+            return STAYS;
+        }
+        self.step_down(format!("too many have promised a higher term to commit {}", publish.state.id()))
+    }
+
+    /// This node, and those peers of which this holds.
+    fn nodes_that(&self, holds: impl Fn(&Peer) -> bool) -> BTreeMap<NodeId, Arc<Node>> {
+        let peers = self.mode.peers.values().filter(|peer| holds(peer)).map(|peer| &peer.node);
+        peers.chain([&self.node.local]).map(|node| (node.id.clone(), node.clone())).collect()
     }
 
     /// Whether the publish under way proposes a voting set on a state that this master committed.

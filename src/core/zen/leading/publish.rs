@@ -188,6 +188,8 @@ impl Role<'_, Leadership> {
         // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
         if report.term <= own_term {
             self.nudge(id, asked);
+        } else {
+            self.judge_quorum()?;
         }
         self.count_acks()?;
         self.count_term_bump();
@@ -223,6 +225,7 @@ fn take_down(
     newest: Option<StateId>,
 ) {
     peer.note_accepted(now, patience, report.accepted, newest);
+    peer.promised = peer.promised.max(report.term);
     peer.applied = peer.applied.max(report.committed);
     // What it was storing when it gave an older answer is stored by now.
     peer.storing = report.storing.filter(|storing| storing.rank() > peer.accepted.rank());
