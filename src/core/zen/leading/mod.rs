@@ -254,7 +254,7 @@ impl Role<'_, Leadership> {
         }
         let live = self.nodes_that(|peer| peer.failed.is_none());
         if requirement.is_met_by(&live) {
-            return self.judge_publish(&requirement);
+            return self.judge_publish();
         }
         let sets = &requirement.sets;
         let without = Requirement {
@@ -277,15 +277,16 @@ impl Role<'_, Leadership> {
     }
 
     /// A state on its way that too few can take, since the others have promised a higher term, is never committed.
-    fn judge_publish(&self, requirement: &Requirement) -> Flow {
+    pub(super) fn judge_publish(&self) -> Flow {
         let lead = &*self.mode;
         let is_open = |publish: &&Publish| publish.state.term == lead.term && !publish.is_committed;
+        // While a higher term is taken every vote for it comes by here.
         let Some(publish) = lead.publish.as_ref().filter(is_open) else {
             return STAYS;
         };
         let mut able = self.nodes_that(|peer| peer.failed.is_none() && peer.promised <= lead.term);
         able.extend(publish.acks.clone());
-        if requirement.is_met_by(&able) {
+        if self.requirement().is_met_by(&able) || !self.node.keeps(Protection::QuorumLoss) {
             return STAYS;
         }
         self.step_down(format!("too many have promised a higher term to commit {}", publish.state.id()))

@@ -189,7 +189,7 @@ impl Role<'_, Leadership> {
         if report.term <= own_term {
             self.nudge(id, asked);
         } else {
-            self.judge_quorum()?;
+            self.judge_publish()?;
         }
         self.count_acks()?;
         self.count_term_bump();
