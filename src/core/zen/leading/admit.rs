@@ -22,7 +22,10 @@ impl Role<'_, Leadership> {
             self.node.rebuff(exchange, self.out);
             return self.step_down(format!("a joiner is in term {}", join.term));
         }
-        if let Some(why) = self.live_twin(node) {
+        if let Some(twin) = self.live_twin(node) {
+            let why = format!(
+                "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
+            );
             if self.keep_trying(node).is_none() {
                 self.turn_away(node, Some(self.now), why.clone());
             }
@@ -51,15 +54,11 @@ impl Role<'_, Leadership> {
         self.advance()
     }
 
-    /// What is said to a joiner of which another process is a member and not known to be dead. At its own address it must
-    /// be.
-    fn live_twin(&self, node: &Node) -> Option<String> {
+    /// Another process of a node that is a member, and not known to be dead. At the node's own address it must be.
+    fn live_twin(&self, node: &Node) -> Option<&Arc<Node>> {
         let is_live =
             |peer: &&Peer| !peer.node.same_process(node) && peer.node.address != node.address && peer.failed.is_none();
-        let twin = &self.mode.peers.get(&node.id).filter(is_live)?.node;
-        Some(format!(
-            "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
-        ))
+        self.mode.peers.get(&node.id).filter(is_live).map(|peer| &peer.node)
     }
 
     /// A joiner of a higher term would refuse every state of this one.
@@ -120,8 +119,9 @@ impl Role<'_, Leadership> {
     pub(super) fn reach_again(&mut self) -> Flow {
         let patience = self.node.tuning.asking_patience();
         let asks = |away: &&TurnedAway| {
-            away.asks(self.now, patience)
-                && self.live_twin(&away.node).or_else(|| self.is_left_alone(&away.node)).is_none()
+            let may_come =
+                self.live_twin(&away.node).is_none() && !self.mode.laggards.is_recent(self.now, &away.node.id);
+            may_come && away.asks(self.now, patience)
         };
         let away = self.mode.turned_away.values().filter(asks);
         let away: Vec<Arc<Node>> = away.map(|away| away.node.clone()).collect();
