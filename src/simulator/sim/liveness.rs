@@ -176,6 +176,7 @@ impl Run {
 
     fn demand_master_since(&mut self, healed: Time, group: &[usize]) -> Result<(), Violation> {
         let bound = self.recovery_bound() + self.world.transfer_left();
+        let healed = healed + self.await_write()?;
         let crawling = self.crawling();
         let is_there =
             self.run_while(healed + bound, |world| !is_stable(world, &led(world, group, &crawling), &crawling))?;
@@ -185,6 +186,17 @@ impl Run {
         let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
         let what = format!("no stable master within {bound:?} after healing: {}", standings.join("; "));
         Err(Violation { checker: ONE_MASTER, what })
+    }
+
+    /// Waits until somebody writes, where a master's disk hangs: before that nothing tells anybody. Tells how long that took.
+    fn await_write(&mut self) -> Result<Duration, Violation> {
+        let from = self.world.now();
+        let is_idle = |zen: &Zen| zen.mastership().is_some() && !zen.is_publishing();
+        let is_unnoticed = |world: &World<Zen, Clients>| {
+            world.participants().any(|(node, zen)| is_idle(zen) && world.is_hanging(node))
+        };
+        self.run_while(from + MASTER_TIMEOUT, is_unnoticed)?;
+        Ok(self.world.now().since(from))
     }
 
     /// Whether the master is one of those who are well: one whose disk crawls may be replaced.
