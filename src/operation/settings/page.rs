@@ -6,7 +6,7 @@ use crate::zen::Tuning;
 use std::fmt::Write;
 
 const HEAD: &str = "\
-<!-- Made from src/operation/settings by `ZAZEN_BLESS=1 cargo test --test settings`. -->
+<!-- Made from src/operation/settings by `ZAZEN_BLESS=1 cargo test --test pages`. -->
 
 # Settings
 

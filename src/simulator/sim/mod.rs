@@ -56,9 +56,6 @@ mod watchers;
 mod wiped;
 mod world;
 
-#[cfg(test)]
-mod tests;
-
 pub use baseline::Baseline;
 pub use check::{Peak, Service, Storms, Tally};
 pub use clients::{Clients, Habits, Request};

@@ -4,7 +4,7 @@ use super::table::TABLE;
 use std::fmt::Write;
 
 const HEAD: &str = "\
-<!-- Made from src/node/runtime/metrics by `ZAZEN_BLESS=1 cargo test --test metrics`. -->
+<!-- Made from src/node/runtime/metrics by `ZAZEN_BLESS=1 cargo test --test pages`. -->
 
 # Metrics
 

@@ -272,35 +272,3 @@ impl Watch<Member> for Witness {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::sim::script::{Script, ScriptWorld};
-
-    const FOUND_DONE: &str = "
-# The change is made, c is removed without having applied it, and the answer gets lost: b asks again.
-
-nodes a b c
-start
-stabilise
-cut a c hole
-cut b c hole
-drop answered
-put k v via b
-advance 2s
-pass
-reset a b
-until answered
-oracle early-ack
-----
-";
-
-    #[test]
-    fn what_is_found_done_is_applied_by_all_though_one_that_was_a_member_has_not() {
-        let script = Script::parse(FOUND_DONE).expect("it is a script");
-        let mut stage = ScriptWorld::new();
-        let told: Vec<String> = script.blocks().flat_map(|block| stage.play(block).expect("it plays")).collect();
-        assert!(told.iter().any(|line| line.ends_with("done at 1/4, acknowledged")), "{told:?}");
-        assert_eq!(stage.verdict(), Some(Ok(())));
-    }
-}

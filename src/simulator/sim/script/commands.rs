@@ -97,33 +97,3 @@ fn with_usage(trouble: ScriptError, usage: &str) -> ScriptError {
         ScriptError::Violation { .. } => trouble,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_about_scripts_names_every_command() {
-        let page = include_str!("../../../../docs/golden.md");
-        for verb in COMMANDS.iter().map(Command::verb).chain(breakage::verbs()) {
-            assert!(page.contains(&format!("`{verb}")), "docs/golden.md does not say what `{verb}` does");
-        }
-    }
-
-    #[test]
-    fn mistakes_say_what_was_read_and_what_is_allowed() {
-        let mut stage = ScriptWorld::new();
-        let cases = [
-            ("strat", "`strat` as a command; allowed: nodes, node"),
-            ("advance 3", "`3` as a time; allowed: a number and `micros`"),
-            ("advance 3s more", "`more`, which means nothing here; allowed: the end of the line (as in: advance 3s)"),
-            ("kill a", "`kill a`; allowed: kill a…"),
-            ("drop gossip", "`gossip` as a kind of message; allowed: all, ping"),
-            ("state x", "`x` as a node; allowed: "),
-        ];
-        for (text, expected) in cases {
-            let said = carry_out(&mut stage, text).expect_err(text).to_string();
-            assert!(said.starts_with(expected), "{text}: {said}");
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! Random runs: the same seed gives the same run, event by event, and no run breaks a rule.
 
+use crate::parallel;
 use std::sync::OnceLock;
 use zazen::sim::{PACE, Recoveries, Report, RunOptions, run};
 use zazen::zen::Tuning;
@@ -205,7 +206,7 @@ const BATCH: u64 = 72;
 /// A batch of runs, none of which breaks a rule.
 fn batch() -> &'static [Report] {
     static REPORTS: OnceLock<Vec<Report>> = OnceLock::new();
-    REPORTS.get_or_init(|| (1..=BATCH).map(|seed| played(&options(seed))).collect())
+    REPORTS.get_or_init(|| parallel::map(&Vec::from_iter(1..=BATCH), |seed| played(&options(*seed))))
 }
 
 #[test]
@@ -236,12 +237,10 @@ fn random_runs_break_no_rule() {
 
 #[test]
 fn seeds_that_failed_once_break_no_rule() {
-    for (seed, found) in REGRESSIONS {
-        let result = run(&RunOptions { updates: 200, ..options(seed) });
+    let well = REGRESSIONS.iter().map(|found| (found, false));
+    let half_well = HALF_WELL_REGRESSIONS.iter().map(|found| (found, true));
+    parallel::map(&Vec::from_iter(well.chain(half_well)), |((seed, found), half_well)| {
+        let result = run(&RunOptions { updates: 200, half_well: *half_well, ..options(*seed) });
         assert!(result.is_ok(), "seed {seed}, which found that {found}: {:?}", result.map_err(|it| it.violation));
-    }
-    for (seed, found) in HALF_WELL_REGRESSIONS {
-        let result = run(&RunOptions { updates: 200, half_well: true, ..options(seed) });
-        assert!(result.is_ok(), "seed {seed}, which found that {found}: {:?}", result.map_err(|it| it.violation));
-    }
+    });
 }

@@ -3,13 +3,7 @@
 //!
 //! With `ZAZEN_BLESS=1` the stories are written as they came out.
 
-#[path = "golden/diff.rs"]
-mod diff;
-
-#[path = "golden/scripts.rs"]
-mod scripts;
-
-use scripts::Played;
+use crate::scripts::{self, Played};
 use std::fs;
 use std::time::Duration;
 use zazen::arena::{self, Arrow, Entry, FIELD, Figures, SCENARIOS, Scenario, Story, Trial};

@@ -1,10 +1,10 @@
 //! Processes, disks and clocks.
 
 use super::echo::{Echo, Order, echoes, log_of, told};
-use crate::protocol::{Protocol, Ticket, Time};
-use crate::sim::{Fault, Unwatched, Violation, Watch};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use zazen::protocol::{Protocol, Ticket, Time};
+use zazen::sim::{Fault, Unwatched, Violation, Watch};
 
 const SECOND: Duration = Duration::from_secs(1);
 

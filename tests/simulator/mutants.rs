@@ -1,6 +1,6 @@
 //! The checkers see what is broken: some protections, each switched off alone, are caught within a few random runs.
 //!
-//! Those that random runs hardly ever miss are caught in `tests/golden.rs`. `zazen sim --mutants` hunts all of them.
+//! Those that random runs hardly ever miss are caught in `tests/simulator/golden.rs`. `zazen sim --mutants` hunts all of them.
 
 use zazen::sim::{RunOptions, run};
 use zazen::zen::Tuning;
@@ -33,7 +33,7 @@ fn is_caught(protection: Protection, checkers: &[&str]) {
 
 #[test]
 fn the_page_of_the_proof_has_every_protection_by_the_name_that_switches_it_off() {
-    let page = include_str!("../docs/proof.md");
+    let page = include_str!("../../docs/proof.md");
     let named = |name: &str| {
         page.lines().any(|line| line.strip_prefix("| ").is_some_and(|row| row.split(' ').next() == Some(name)))
     };

@@ -1,7 +1,7 @@
 //! A node of Zen among liars: beside what really reaches it, it gets messages that anybody on the network could have
 //! made up, as requests and as replies.
 
-use crate::cunning::cunning;
+use super::cunning::cunning;
 use crate::messages::random_message;
 use crate::mutations::{Named, adopted, changed, damaged, keep_named};
 use serde_json::Value;

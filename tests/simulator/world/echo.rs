@@ -1,10 +1,10 @@
 //! A participant that does what it is asked to and writes down what happens to it.
 
-use crate::protocol::{Call, Disk, Effect, Effects, Input, Level, Protocol, Remark, Standing, StoreId, Time, Timers};
-use crate::sim::{Boot, Watch, World};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
+use zazen::protocol::{Call, Disk, Effect, Effects, Input, Level, Protocol, Remark, Standing, StoreId, Time, Timers};
+use zazen::sim::{Boot, Watch, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Address(pub(super) usize);
@@ -84,7 +84,7 @@ pub(super) struct Echo {
     stores: u64,
     silent: bool,
     /// Pings this node at random without end.
-    chats_with: Option<(usize, crate::protocol::Rng)>,
+    chats_with: Option<(usize, zazen::protocol::Rng)>,
     boots: u32,
     pub(super) open: BTreeSet<Call>,
     stored: u64,

@@ -3,23 +3,11 @@
 //! Messages carry no proof of who sent them, so liars can break what nodes agree on. Here only the process counts: no
 //! message that decodes breaks an assertion of the core, in any mode, nor makes it want things without end.
 
-#[path = "hostile/cunning.rs"]
 mod cunning;
-#[path = "hostile/exposed.rs"]
 mod exposed;
-#[path = "hostile/hand.rs"]
 mod hand;
-#[path = "generate/messages.rs"]
-mod messages;
-#[allow(dead_code, reason = "each test uses its own part of it")]
-#[path = "generate/mutations.rs"]
-mod mutations;
-mod parallel;
-#[path = "generate/states.rs"]
-mod states;
-#[path = "generate/tasks.rs"]
-mod tasks;
 
+use crate::parallel;
 use exposed::{Exposed, Liars, MODES};
 use hand::Hand;
 use std::cell::RefCell;

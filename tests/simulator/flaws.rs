@@ -2,12 +2,8 @@
 //!
 //! With `ZAZEN_BLESS=1` the scripts and the table of docs/flaws.md are written as they came out.
 
-#[path = "golden/diff.rs"]
-mod diff;
-#[path = "golden/scripts.rs"]
-mod scripts;
-
-use scripts::Played;
+use crate::diff;
+use crate::scripts::{self, Played};
 use std::fs;
 use std::path::{Path, PathBuf};
 use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, PlayOutcome, Typed};

@@ -1,8 +1,8 @@
 //! Held links: both ends learn of the end, unless something keeps the news back.
 
 use super::echo::{Address, Echo, Order, echoes, log_of, told};
-use crate::sim::{Fault, Mode, Unwatched, World};
 use std::time::Duration;
+use zazen::sim::{Fault, Mode, Unwatched, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -2,8 +2,7 @@
 //!
 //! `zazen sim --graphs 3,4,5` plays all of them.
 
-mod parallel;
-
+use crate::parallel;
 use zazen::sim::graphs::{Ending, cases};
 use zazen::zen::rules::Rules;
 

@@ -1,9 +1,9 @@
 //! Calls: each has one outcome, and it tells what happened.
 
 use super::echo::{Echo, Message, Order, echoes, log_of, told};
-use crate::protocol::Time;
-use crate::sim::{Fault, Mode, Quality, Unwatched, World};
 use std::time::Duration;
+use zazen::protocol::Time;
+use zazen::sim::{Fault, Mode, Quality, Unwatched, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 

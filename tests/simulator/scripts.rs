@@ -18,7 +18,7 @@ pub(crate) fn demand(files: &[PathBuf], test: &str, play: fn(&Script) -> Played)
     assert!(
         reports.is_empty(),
         "{} of {} scripts to look at:\n\n{}\n\nUnderstand each difference first: a story that changes is a protocol \
-         that changes.\nThen write them all with: ZAZEN_BLESS=1 cargo test --test {test}\n",
+         that changes.\nThen write them all with: ZAZEN_BLESS=1 cargo test --test simulator {test}\n",
         reports.len(),
         files.len(),
         reports.join("\n\n")

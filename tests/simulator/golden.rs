@@ -3,15 +3,10 @@
 //! With `ZAZEN_BLESS=1` the files are written as they came out. They are also played with a few of their commands changed
 //! by chance, which breaks no rule unless a protection is missing.
 
-#[path = "golden/amid_writes.rs"]
 mod amid_writes;
-#[path = "golden/diff.rs"]
-mod diff;
-#[path = "golden/scripts.rs"]
-mod scripts;
 
+use crate::scripts::{self, Played};
 use amid_writes::Way;
-use scripts::Played;
 use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

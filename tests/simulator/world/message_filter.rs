@@ -1,8 +1,8 @@
 //! The gate, and what a world goes back to when it is healed.
 
 use super::echo::{Echo, Order, echoes, log_of, told};
-use crate::sim::{Baseline, Fault, Passage, Quality, Unwatched, World};
 use std::time::Duration;
+use zazen::sim::{Baseline, Fault, Passage, Quality, Unwatched, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 
