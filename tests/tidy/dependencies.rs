@@ -1,4 +1,4 @@
-//! Which licences dependencies have and where they come from, as `deny.toml` allows it: what `cargo deny` would say, for those
+//! Which licences dependencies have, where they come from, and which there are, as `deny.toml` allows it: what `cargo deny` would say, for those
 //! who have only a toolchain, of the crates that are built here.
 
 use super::{Finding, cargo_tree};
@@ -17,6 +17,15 @@ fn allowed<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// The crates that are denied, each with the reason.
+fn denied(text: &str) -> Vec<(&str, &str)> {
+    text.lines()
+        .filter_map(|line| line.trim_start().strip_prefix("{ crate = \""))
+        .filter_map(|entry| entry.split_once("\", reason = \""))
+        .map(|(name, reason)| (name, reason.trim_end_matches("\" },")))
+        .collect()
+}
+
 /// Whether one may choose allowed licences only; of those joined by `AND` all must be.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let choice = |part: &str| {
@@ -27,10 +36,13 @@ fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
 }
 
 /// What is wrong with a line of `cargo tree`: a crate, its licence, and where the crate comes from behind it.
-fn judge(line: &str, allowed: &[&str]) -> Option<Finding> {
+fn judge(line: &str, allowed: &[&str], denied: &[(&str, &str)]) -> Option<Finding> {
     let (name, licence) = line.trim_end_matches(" (*)").split_once('|')?;
     let finding =
         |found: String, allowed: String| Finding { place: name.to_owned(), found, allowed, remedy: REMEDY.to_owned() };
+    if let Some((_, reason)) = denied.iter().find(|(denied, _)| name.split(' ').next() == Some(denied)) {
+        return Some(finding("a crate that is denied".into(), format!("none ({reason})")));
+    }
     if !is_allowed(licence, allowed) {
         return Some(finding(format!("the licence `{licence}`"), allowed.join(", ")));
     }
@@ -40,10 +52,12 @@ fn judge(line: &str, allowed: &[&str]) -> Option<Finding> {
 }
 
 pub(super) fn dependencies() -> Vec<Finding> {
-    let allowed = allowed(include_str!("../../deny.toml"), "licenses]");
+    let text = include_str!("../../deny.toml");
+    let (allowed, denied) = (allowed(text, "licenses]"), denied(text));
+    assert!(!denied.is_empty(), "no crate is denied, so they are not read as they are written");
     let tree = cargo_tree(&["--workspace", "--all-features", "-e", "build,dev", "--format", "{p}|{l}"]);
     assert!(tree.contains("tokio v"), "the graph is empty, so nothing was checked:\n{tree}");
-    tree.lines().filter_map(|line| judge(line, &allowed)).collect()
+    tree.lines().filter_map(|line| judge(line, &allowed, &denied)).collect()
 }
 
 #[test]
@@ -58,9 +72,17 @@ fn a_licence_or_an_origin_that_is_not_allowed_is_found() {
         ("a v1.0.0|MIT AND GPL-3.0", Some("the licence `MIT AND GPL-3.0`")),
         ("a v1.0.0|", Some("the licence ``")),
         ("a v1.0.0 (https://example.com/a#1)|MIT", Some("a crate that is not from crates.io")),
+        ("b v1.0.0|MIT", Some("a crate that is denied")),
+        ("bb v1.0.0|MIT", None),
     ];
     for (line, expected) in cases {
-        assert_eq!(judge(line, &allowed).map(|finding| finding.found).as_deref(), expected, "{line}");
+        assert_eq!(
+            judge(line, &allowed, &denied("    { crate = \"b\", reason = \"do without\" },\n"))
+                .map(|finding| finding.found)
+                .as_deref(),
+            expected,
+            "{line}"
+        );
     }
 }
 
