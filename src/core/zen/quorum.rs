@@ -120,9 +120,10 @@ impl Requirement {
     pub fn is_met_by(&self, backers: &BTreeMap<NodeId, Arc<Node>>) -> bool {
         let eligible = || backers.values().filter(|node| node.is_master_eligible());
         let has = |id: &NodeId| backers.get(id).is_some_and(|node| node.is_master_eligible());
-        self.sets.committed.has_majority(has)
+        // The cheapest first: a large cluster is judged with each answer.
+        eligible().count() >= self.minimum.max(1)
+            && self.sets.committed.has_majority(has)
             && self.sets.own.has_majority(has)
-            && eligible().count() >= self.minimum.max(1)
             && self.bootstrap.iter().all(|set| set.is_met_by(eligible()))
     }
 }

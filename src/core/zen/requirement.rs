@@ -64,8 +64,12 @@ impl NodeState {
         if !self.keeps(Protection::BootstrapCounted) {
             bootstrap.clear();
         }
-        let minimum = if self.keeps(Protection::MinimumCounted) { self.tuning.minimum() } else { 0 };
-        Requirement { sets, minimum, bootstrap }
+        Requirement { sets, minimum: self.minimum(), bootstrap }
+    }
+
+    /// How many the operator asks for.
+    pub(super) fn minimum(&self) -> usize {
+        if self.keeps(Protection::MinimumCounted) { self.tuning.minimum() } else { 0 }
     }
 
     /// The two voting sets that the accepted state stands for.

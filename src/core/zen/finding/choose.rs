@@ -127,8 +127,8 @@ impl NodeState {
             }
             Bootstrap::Hosts(_) | Bootstrap::Found => 0,
         };
-        let needed = self.ledger.accepted.metadata.voting.own.len().max(hosts);
-        if (self.search.backers.len() + 1) * 2 <= needed {
+        let majority = self.ledger.accepted.metadata.voting.own.len().max(hosts) / 2 + 1;
+        if self.search.backers.len() + 1 < majority.max(self.minimum()) {
             return;
         }
         let requirement = self.requirement(self.own_bootstrap().into_iter().collect());

@@ -23,7 +23,7 @@ impl Role<'_, Leadership> {
     }
 
     /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
-    fn wanted_set(&self, state: &ClusterState) -> Option<VotingSet> {
+    pub(super) fn wanted_set(&self, state: &ClusterState) -> Option<VotingSet> {
         let lead = &*self.mode;
         if !lead.is_settled || !self.node.ledger.is_settled() {
             return None;
@@ -37,26 +37,27 @@ impl Role<'_, Leadership> {
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term, and only if all
     /// who vote in it have answered since it is wanted.
     pub(super) fn next_own_set(&self, state: &ClusterState) -> VotingSet {
-        let base = &self.node.ledger.accepted.metadata.voting.own;
+        let wanted = self.wanted_set(state).filter(|wanted| self.has_answers_of(wanted));
+        wanted.unwrap_or_else(|| self.node.ledger.accepted.metadata.voting.own.clone())
+    }
+
+    /// Whether all who would vote in a set, and are not taken for dead, have answered since it is wanted.
+    pub(super) fn has_answers_of(&self, wanted: &VotingSet) -> bool {
         let lead = &*self.mode;
         let has_answered = |id: &NodeId| {
             let peer = lead.peers.get(id).filter(|peer| peer.failed.is_none());
             peer.is_none_or(|peer| lead.wish.is_some_and(|wish| peer.heard >= wish))
                 || !self.node.keeps(Protection::NewAnswers)
         };
-        let wanted = self.wanted_set(state).filter(|wanted| wanted.iter().all(has_answered));
-        wanted.unwrap_or_else(|| base.clone())
+        wanted.iter().all(has_answered)
     }
 
     /// Asks those once more who would vote in the set that is wanted, when it is: one may have died since it stored what
     /// proves it.
-    pub(super) fn ask_voters(&mut self) {
-        let lead = &*self.mode;
-        let wanted = self.wanted_set(&self.node.ledger.accepted);
-        let is_new = wanted.is_some() && lead.wish.is_none();
-        let wish = wanted.as_ref().map(|_| lead.wish.unwrap_or(self.now));
-        self.mode.wish = wish;
-        for id in wanted.iter().filter(|_| is_new).flat_map(|wanted| wanted.iter()) {
+    pub(super) fn ask_voters(&mut self, wanted: Option<&VotingSet>) {
+        let before = self.mode.wish;
+        self.mode.wish = wanted.map(|_| before.unwrap_or(self.now));
+        for id in wanted.filter(|_| before.is_none()).into_iter().flat_map(VotingSet::iter) {
             self.ping_node(id, PingKind::Confirm);
         }
     }

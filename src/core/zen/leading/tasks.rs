@@ -61,9 +61,9 @@ impl Role<'_, Leadership> {
 
     /// Runs what is queued, if anything is, and publishes what came of it.
     pub(super) fn run_tasks(&mut self) {
-        self.ask_voters();
-        let accepted = &self.node.ledger.accepted;
-        let is_idle = self.mode.queue.is_empty() && self.next_own_set(accepted) == accepted.metadata.voting.own;
+        let wanted = self.wanted_set(&self.node.ledger.accepted);
+        self.ask_voters(wanted.as_ref());
+        let is_idle = self.mode.queue.is_empty() && !wanted.is_some_and(|wanted| self.has_answers_of(&wanted));
         if self.mode.publish.is_some() && !is_idle {
             let state = self.node.next_state(self.mode.term);
             self.publish_tasks(state, false);
