@@ -13,7 +13,7 @@ fn bounds(rules: Rules) -> Bounds {
         deadlines: 1,
         updates: 1,
         all_orders: false,
-        states: 20_000,
+        states: 12_000,
         rules,
     }
 }

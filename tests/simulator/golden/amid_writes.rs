@@ -6,7 +6,7 @@
 use zazen::protocol::Rng;
 
 /// So many stories are told of each way to go.
-pub(crate) const SEEDS: u64 = 400;
+pub(crate) const SEEDS: u64 = 250;
 
 /// Within this time after the last was asked all are answered. A message takes 4.6 ms at most, and a disk 1.5 ms; who waits
 /// for 100 ms before asking again is too late.
