@@ -26,7 +26,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 43] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 44] = [
     (77_960, "a master made voters of nodes that had just become sick, before anybody could know that"),
     (99_308, "a master made voters of nodes that had just been cut off, before anybody could know that"),
     (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
@@ -91,6 +91,7 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 43] = [
     (9_007_640, "the judge let a node that was voted for stay out of reach, which then led those who had reached it"),
     (54_167, "the judge did not wait for an answer that was on its way over a slow link, and stalled"),
     (53_323, "it did not, either, at a node whose clock went slowly"),
+    (64_276, "the judge cut links as a voter was asked for whom those that it left together did not reach any more"),
 ];
 
 fn options(seed: u64) -> RunOptions {

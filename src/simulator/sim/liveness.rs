@@ -44,9 +44,19 @@ pub(super) struct Healed {
     is_hard: bool,
 }
 
+/// What was healed.
+pub(super) struct Mended {
+    /// Who must recover.
+    pub(super) group: Vec<usize>,
+    /// Those of them who reach one another, if only through one: who leads needs nobody else.
+    pub(super) connected: Vec<usize>,
+    /// Whether that is all there is to heal.
+    pub(super) is_all: bool,
+}
+
 impl Run {
-    /// Heals what was drawn; tells who must recover, and whether that is all there is to heal.
-    pub(super) fn heal(&mut self) -> (Vec<usize>, bool) {
+    /// Heals what was drawn.
+    pub(super) fn heal(&mut self) -> Mended {
         for node in self.world.watch.retire_operators() {
             self.world.inject(Fault::Kill(node));
         }
@@ -65,12 +75,12 @@ impl Run {
                     self.world.inject(Fault::Isolate(node, Mode::Hole));
                 }
                 self.world.inject(Fault::HealOnly(group.clone()));
-                (group, true)
+                Mended { connected: group.clone(), group, is_all: true }
             }
             (Healing::Star, Some(group)) if may_be_sparse => {
                 self.world.inject(Fault::Heal);
                 self.cut_all_but(|hub, one, two| one == hub || two == hub, group[0]);
-                (everybody, false)
+                Mended { connected: everybody.clone(), group: everybody, is_all: false }
             }
             (Healing::Graph, Some(group)) if may_be_sparse => {
                 self.world.inject(Fault::Heal);
@@ -86,11 +96,11 @@ impl Run {
                     },
                     group[0],
                 );
-                (everybody, false)
+                Mended { group: everybody, connected: group, is_all: false }
             }
             (Healing::All | Healing::Quorum | Healing::Star | Healing::Graph, _) => {
                 self.world.inject(Fault::Heal);
-                (everybody, true)
+                Mended { connected: everybody.clone(), group: everybody, is_all: true }
             }
         }
     }
@@ -129,12 +139,12 @@ impl Run {
         Ok(())
     }
 
-    /// Whether those who are well need nobody else still, once a master must know who is not. As long as it cannot know, it
-    /// may have made voters of others: no algorithm leads without them then.
-    pub(super) fn keeps_quorum(&mut self, group: &[usize]) -> Result<bool, Violation> {
+    /// Whether those who reach one another need nobody else still, once a master must know who is not there. As long as it
+    /// cannot know, it may have made voters of others: no algorithm leads without them then.
+    pub(super) fn keeps_quorum(&mut self, Mended { group, connected, .. }: &Mended) -> Result<bool, Violation> {
         let (until, crawling) = (self.world.now() + self.detection(), self.crawling());
         let is_there = self.run_while(until, |world| !is_stable(world, &led(world, group, &crawling), &crawling))?;
-        Ok(is_there || self.bears_without_others(group))
+        Ok(is_there || self.bears_without_others(connected))
     }
 
     /// Takes down how long it took since all was healed.

@@ -8,7 +8,7 @@ use super::afflict::transfer_bound;
 use super::check::{Bounds, Phase, Service, Storms};
 use super::cluster_world;
 use super::disk::LATENCY_US;
-use super::liveness::is_stable;
+use super::liveness::{Mended, is_stable};
 use super::operation::COMMIT_TIMEOUT_MAX;
 use super::run_params::RunParams;
 use super::watch::Violation;
@@ -250,18 +250,19 @@ impl Run {
         self.world.start_all();
         self.hurt()?;
         self.hurt_again()?;
-        let (mut group, is_all) = self.heal();
+        let mended = self.heal();
         let everybody = self.well();
         self.quorum_lost = !self.bears_without_others(&everybody);
         if self.quorum_lost {
             return Ok(());
         }
-        self.world.watch.timely.begin(Phase::Well, &group);
+        self.world.watch.timely.begin(Phase::Well, &mended.group);
         let healed = self.healed();
-        self.quorum_lost = !self.keeps_quorum(&group)?;
+        self.quorum_lost = !self.keeps_quorum(&mended)?;
         if self.quorum_lost {
             return Ok(());
         }
+        let Mended { mut group, is_all, .. } = mended;
         self.demand_recovery_since(healed, &group)?;
         if group.len() < everybody.len() && self.rng.percent(50) && self.is_led_from_within(&group) {
             self.demand_welcome(&group, &everybody)?;
