@@ -130,8 +130,8 @@ fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Ite
         // that was not started yet.
         (false, true) => {
             let (own, address) = (&report.explanation.node.address, &silent[0].address);
-            let is_own =
-                address.host() == own.host() && case.sibling_at(address).is_none() && case.at(address).is_none();
+            let is_nobodys = case.sibling_at(address).is_none() && case.at(address).is_none();
+            let is_own = address.host() == own.host() && is_nobodys && !is_shared(case, report, address);
             let none = || if is_own { own.to_string() } else { seed.to_owned() };
             vec![missing.next().unwrap_or_else(none)]
         }
@@ -182,7 +182,6 @@ fn may_be_nowhere(case: &Case<'_>, report: &Report, host: &Host) -> bool {
 /// Where a node listens that is not among the seed hosts of one, if this one of them is no node's place.
 fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<String> {
     let cluster = report.explanation.cluster_name.as_str();
-    let names = |report: &Report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
     let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
     let is_place = |(name, at, _): &(String, Address, bool)| at == address && !has_moved(case, name, at);
     // Who listens on loopback only is at no fault of those who name it.
@@ -191,15 +190,23 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
     if misaddressed(case, cluster, address).is_some() {
         return None;
     }
-    if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) || places.any(is_hidden) {
+    if !names(report, address) || case.sibling_at(address).is_some() || members.any(is_place) || places.any(is_hidden) {
         return None;
     }
-    // What others name as well may be the place of a node whose file nobody knows.
-    let is_shared = case.reports.iter().any(|other| !std::ptr::eq(other, report) && names(other));
-    match is_shared {
+    match is_shared(case, report, address) {
         false => missing(case, report).into_iter().next(),
         true => unnamed(report, known_by_files(case, report)).into_iter().next(),
     }
+}
+
+/// Whether an address is among the seed hosts of a node.
+fn names(report: &Report, address: &Address) -> bool {
+    report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address))
+}
+
+/// Whether others name it as well: it may be the place of a node whose file nobody knows.
+fn is_shared(case: &Case<'_>, report: &Report, address: &Address) -> bool {
+    case.reports.iter().any(|other| !std::ptr::eq(other, report) && names(other, address))
 }
 
 /// Who is to listen at a port of this host once its file is put right, which has an address of no interface here.

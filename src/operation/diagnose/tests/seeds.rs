@@ -75,6 +75,22 @@ fn a_seed_host_at_which_a_node_may_not_have_been_started_yet_stays() {
 }
 
 #[test]
+fn a_seed_host_that_another_names_too_stays_beside_one_that_was_mistyped() {
+    let seeds: Vec<String> = ["10.0.0.0:9300", "10.0.0.0:9390", "10.0.0.0:9302"].map(Into::into).into();
+    let mut reports = [waiting(report(0)), waiting(report(1))];
+    for each in &mut reports {
+        each.facts.seeds = Some(seeds.clone());
+        for host in ["10.0.0.0:9390", "10.0.0.0:9302"] {
+            *each = found(each.clone(), host.into(), PingOutcome::Refused, None);
+        }
+        each.facts.siblings = vec![sibling(0), sibling(1)];
+    }
+    let line = r#"discovery.zen.ping.unicast.hosts: ["10.0.0.0:9300", "10.0.0.1:9300", "10.0.0.0:9302"]"#;
+    let told = verdicts(&reports);
+    assert!(told.iter().any(|(code, _, mend)| *code == Code::WrongSeed && mend == line), "{told:?}");
+}
+
+#[test]
 fn who_mistyped_its_name_and_its_seed_hosts_is_told_of_those_whose_files_lie_beside() {
     let told = |cluster: &str| {
         let mut asked = waiting(report(2));
