@@ -341,6 +341,8 @@ fn a_configuration_is_found_where_it_is_expected() {
         // Who names a file means it.
         ("-c here/zazen.yml", vec![("HOST", "h")], &named),
         ("", vec![("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
+        ("", vec![("ES_PATH_CONF", "here"), ("HOST", "h")], here),
+        ("", vec![("ES_PATH_CONF", "config"), ("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
     ];
     for (arguments, environment, expected) in cases {
         let (code, out, err) = folder.check_config(arguments, &environment);
@@ -349,6 +351,18 @@ fn a_configuration_is_found_where_it_is_expected() {
     let (code, _, err) = folder.check_config("", &[("ZAZEN_PATH_CONF", "nowhere")]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.starts_with("error: cannot read nowhere: "), "{err}");
+}
+
+#[test]
+fn the_name_of_the_host_is_known_where_no_variable_has_it() {
+    let folder = Folder::new("check-config-host");
+    folder.file("zazen.yml", b"node.name: ${HOSTNAME}\n");
+    let (code, out, err) = folder.check_config("-c zazen.yml", &[("HOSTNAME", "es1")]);
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "node.name  es1  zazen.yml:1:12\n", ""));
+    let (code, out, err) = folder.check_config("-c zazen.yml", &[]);
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.split_whitespace().eq(["node.name", &host, "zazen.yml:1:12"]), "{out}");
 }
 
 /// The blocks of code in a page, with their languages.

@@ -25,14 +25,17 @@ const FILES_MAX: usize = 64;
 /// Where it is looked for if nothing is said.
 const DIRECTORY: &str = "config";
 /// Names another directory, or a file.
-const DIRECTORY_VARIABLE: &str = "ZAZEN_PATH_CONF";
+const DIRECTORY_VARIABLES: [&str; 2] = ["ZAZEN_PATH_CONF", "ES_PATH_CONF"];
+/// Elasticsearch's own script exports it, and few shells do.
+const HOST_VARIABLE: &str = "HOSTNAME";
 
 /// Where the settings of a node come from.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct ConfigArgs {
     /// The configuration: a file, or a directory with a zazen.yml or an elasticsearch.yml.
     ///
-    /// Without it, ZAZEN_PATH_CONF names one of these; without that, `config` is looked into, and no file is needed.
+    /// Without it, ZAZEN_PATH_CONF names one of these, or ES_PATH_CONF; without those, `config` is looked into, and no file
+    /// is needed.
     #[arg(short, long, value_name = "FILE", help_heading = "Settings")]
     pub(super) config: Option<PathBuf>,
 
@@ -78,7 +81,8 @@ pub(super) fn load_again(args: &ConfigArgs) -> Result<Loaded, CommandError> {
 
 fn load_for(args: &ConfigArgs, purpose: Purpose) -> Result<Loaded, CommandError> {
     let mut environment = environment()?;
-    let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
+    let directory = DIRECTORY_VARIABLES.map(|variable| environment.remove(variable));
+    let directory = directory.into_iter().flatten().find(|directory| !directory.is_empty());
     let (path, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
         Some(path) => named_file(&path)?,
         None => (file_in(Path::new(DIRECTORY)), DIRECTORY.into()),
@@ -131,6 +135,8 @@ fn environment() -> Result<BTreeMap<String, String>, CommandError> {
             (Some(_) | None, _) => {}
         }
     }
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    environment.entry(HOST_VARIABLE.into()).or_insert(host);
     Ok(environment)
 }
 
