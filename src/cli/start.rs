@@ -176,7 +176,8 @@ async fn not_started(settings: &NodeSettings, error: &StartError) -> CommandErro
     let told = start_failure::verdict(error, settings);
     let words = start_failure::words(&told);
     inquiry::tell_of_failed_start(settings, told).await;
-    CommandError::Failed(words)
+    // What stands in the file alone decides it, so it is no use to start it again.
+    if matches!(error, StartError::Insecure(_)) { CommandError::Usage(words) } else { CommandError::Failed(words) }
 }
 
 /// One thread is enough where it shares two processors with the node's: a second one would be woken for nothing.

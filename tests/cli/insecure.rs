@@ -143,7 +143,7 @@ fn a_node_that_names_no_file_that_setup_made_for_it_is_told_to_start_with_these(
     let text = "network.host: 0.0.0.0\nhttp.port: 0\ntransport.port: 0\nzazen.security.secret: cluster.secret\n\
                 zazen.security.certificate: node.crt\nzazen.security.key: node.key\nzazen.security.authorities: ca.crt\n";
     fs::write(&file, text).expect("it was made");
-    let (_, said) = ends_with(1, &format!("start -c {} -E path.data={}", file.display(), out.join("data").display()));
+    let (_, said) = ends_with(2, &format!("start -c {} -E path.data={}", file.display(), out.join("data").display()));
     for name in ["users", "http.certificate", "http.key"] {
         assert!(said.contains(&format!(" -E zazen.security.{name}={}/", host.display())), "{said}");
     }

@@ -167,7 +167,7 @@ fn a_port_that_others_reach_is_not_opened_without_security() {
     for settings in [&["network.host=0.0.0.0"], &["transport.host=0.0.0.0"], &["http.host=::"]] {
         let told = start(settings);
         let text = String::from_utf8_lossy(&told.stderr).into_owned();
-        assert_eq!(told.status.code(), Some(1), "{settings:?}: {text}");
+        assert_eq!(told.status.code(), Some(2), "{settings:?}: {text}");
         assert!(text.contains("zazen setup --out security") && text.contains("zazen start -c"), "{settings:?}: {text}");
     }
     let _ = fs::remove_dir_all(&scratch);
