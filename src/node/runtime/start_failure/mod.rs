@@ -116,7 +116,10 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
     let error = held.as_ref().unwrap_or(error);
     let summary = match holder {
         Some(holder) if holder.is_this_node() => {
-            format!("{error}: this node runs already, as process [{}]", holder.pid)
+            // What may be done about the log or the port of another node does not help here.
+            let is_log = matches!(error, StartError::Log(..));
+            let what = if is_log { "its log is written to".into() } else { error.to_string() };
+            format!("{what}: this node runs already, as process [{}]", holder.pid)
         }
         Some(holder) => {
             holder.who(settings).map_or_else(|| error.to_string(), |who| format!("{error}: it is held by {who}"))
