@@ -4,6 +4,7 @@ use crate::world::{Told, World, local, state_of};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::path::PathBuf;
 use zazen::runtime::secure::{fresh_token, hash_of_password};
 use zazen::settings::{NodeSettings, SecuritySettings};
@@ -25,7 +26,8 @@ impl Drop for Users {
 
 impl Users {
     fn make(name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("zazen-access-{name}-{}", std::process::id()));
+        let directory =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("zazen-access-{name}-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("the directory for temporary files can be written to");
         let fresh = |name: &str| fresh_token(name).expect("there is entropy");
         let [reader, operator, admin, shared] = ["reader", "operator", "admin", "shared"].map(fresh);
