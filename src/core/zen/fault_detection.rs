@@ -55,7 +55,9 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let leads = matches!(self.mode, Mode::Leading(_)) && *master == self.node.local.ephemeral_id;
-        let is_member = self.node.ledger.accepted.nodes.contains_process(from);
+        // Until its removal is committed its vote may be needed.
+        let states = [&self.node.ledger.accepted, &self.node.applied];
+        let is_member = states.iter().any(|state| state.nodes.contains_process(from));
         let term = self.node.ledger.promise.term;
         self.node.reply(exchange, Message::MasterPong(MasterPong { leads, is_member, term }), out);
     }

@@ -76,6 +76,8 @@ pub struct Leadership {
 pub struct Leaver {
     /// The node.
     pub node: Arc<Node>,
+    /// When it said so. Whoever answers what was asked since then is there.
+    pub since: Time,
     /// Up to which number it had the answers to the changes that it sent: it says good-bye with none open.
     pub answered: u64,
     /// Who is told when it has gone.
@@ -139,6 +141,11 @@ impl Leadership {
     /// Whether a process said good-bye.
     pub fn is_leaving(&self, node: &Node) -> bool {
         self.leaving.contains_key(&node.ephemeral_id)
+    }
+
+    /// When somebody said good-bye last who is still here.
+    pub fn last_good_bye(&self) -> Option<Time> {
+        self.leaving.values().map(|leaver| leaver.since).max()
     }
 
     /// Whether a whole state, or a large change, that was sent within so long since the publish under way began is still on its way to

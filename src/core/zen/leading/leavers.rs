@@ -2,10 +2,11 @@
 //!
 //! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
 
-use super::leadership::{Leadership, Leaver};
+use super::leadership::{Leadership, Leaver, Peer};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Exchange;
 use crate::service::Task;
+use crate::zen::PingKind;
 use crate::zen::message::Message;
 use crate::zen::quorum::Requirement;
 use crate::zen::role::{Flow, Role, STAYS};
@@ -24,19 +25,33 @@ impl Role<'_, Leadership> {
             self.node.reply(exchange, Message::Gone, self.out);
             return STAYS;
         }
-        let new = || Leaver { node: from.clone(), answered, waiting: Vec::new() };
+        let is_new = !lead.is_leaving(from);
+        let new = || Leaver { node: from.clone(), since: self.now, answered, waiting: Vec::new() };
         let leaver = lead.leaving.entry(from.ephemeral_id.clone()).or_insert_with(new);
         if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
             return STAYS;
         }
         leaver.waiting.push(exchange);
+        if is_new {
+            self.ask_who_stays();
+        }
         self.remove_dispensable()?;
         self.advance()
     }
 
+    /// Asks those on whom it depends whether a leaver is needed: one of them may be silent, and not be taken for dead yet.
+    fn ask_who_stays(&mut self) {
+        let lead = &*self.mode;
+        let asked = lead.peers.values().filter(|peer| peer.node.is_master_eligible() && stays(lead, peer));
+        let asked: Vec<NodeId> = asked.map(|peer| peer.node.id.clone()).collect();
+        for id in asked {
+            self.ping_node(&id, PingKind::Confirm);
+        }
+    }
+
     /// Removes the leavers that the cluster can do without. For the others the voting set is changed first.
-    fn remove_dispensable(&mut self) -> Flow {
+    pub(super) fn remove_dispensable(&mut self) -> Flow {
         let requirement = self.node.requirement(BTreeSet::new());
         let lead = &*self.mode;
         if !can_do_without_leavers(lead, &requirement, &self.node.local) {
@@ -78,11 +93,17 @@ impl Role<'_, Leadership> {
     }
 }
 
+/// Whether those who stay, and have answered since the last good-bye, are enough.
 fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
-    let staying = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && !lead.is_leaving(&peer.node));
+    let since = lead.last_good_bye();
+    let staying = lead.peers.iter().filter(|(_, peer)| stays(lead, peer) && Some(peer.heard) >= since);
     let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
     staying.insert(local.id.clone(), local.clone());
     requirement.is_met_by(&staying)
+}
+
+fn stays(lead: &Leadership, peer: &Peer) -> bool {
+    peer.failed.is_none() && !lead.is_leaving(&peer.node)
 }
 
 fn removal(leaver: &Leaver) -> Task {
