@@ -137,6 +137,7 @@ fn random_sight(rng: &mut Rng) -> Box<PeerStatus> {
         stands: maybe(rng, random_term),
         unwell: rng.percent(50),
         hangs: rng.percent(50),
+        leaves: rng.percent(50),
         left_out_by: (0..rng.below(3)).map(|_| random_text(rng).as_str().into()).collect(),
         has_recovered_state: rng.percent(50),
         change: rng.below(1 << 53),

@@ -133,6 +133,7 @@ fn bare_sight() -> PeerStatus {
         stands: None,
         unwell: false,
         hangs: false,
+        leaves: false,
         left_out_by: Default::default(),
         has_recovered_state: false,
         change: 0,
@@ -149,6 +150,7 @@ fn full_sight() -> PeerStatus {
         stands: Some(Term::MAX),
         unwell: true,
         hangs: true,
+        leaves: true,
         left_out_by: ["10.0.0.4:9300".into()].into(),
         has_recovered_state: true,
         ..bare_sight()

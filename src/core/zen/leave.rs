@@ -36,6 +36,8 @@ impl Zen {
             Mode::Following(_) => self.as_follower(now, out, |follower| follower.say_good_bye()),
             // Whom it voted for may be able to do nothing without it; it says good-bye once it follows.
             Mode::Joining(_) if has_vote => {}
+            // So may those who look for a master beside it.
+            Mode::Finding if has_vote => self.as_seeker(now, out, |seeker| seeker.consider()),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.node.leave_without_master(now, out),
         }
     }
@@ -68,12 +70,12 @@ impl NodeState {
         if self.asks.is_empty() {
             self.has_left(out);
         } else {
-            self.timers.set(Timer::Leave, now + self.tuning.ping_timeout * 2);
+            self.timers.set_earlier(Timer::Leave, now + self.tuning.ping_timeout * 2);
         }
     }
 
     /// Whether elections and commits may depend on this node.
-    fn has_vote(&self) -> bool {
+    pub(super) fn has_vote(&self) -> bool {
         let voting = &self.ledger.accepted.metadata.voting;
         voting.own.contains(&self.local.id) || voting.committed.contains(&self.local.id)
     }

@@ -52,6 +52,9 @@ pub struct PeerStatus {
     /// Whether it can give no vote: its disk hangs, or another process goes by its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hangs: bool,
+    /// Whether it was told to stop: it leads no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves: bool,
     /// The addresses of those who may have formed a cluster without it, since it told them that it cannot be master.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_out_by: BTreeSet<Arc<str>>,
@@ -381,7 +384,8 @@ impl fmt::Display for PeerStatus {
         }
         f.write_str(if self.sees_quorum { ", sees a quorum" } else { "" })?;
         f.write_str(if self.unwell { ", unwell" } else { "" })?;
-        f.write_str(if self.hangs { ", gives no vote" } else { "" })
+        f.write_str(if self.hangs { ", gives no vote" } else { "" })?;
+        f.write_str(if self.leaves { ", leaves" } else { "" })
     }
 }
 

@@ -122,6 +122,7 @@ impl NodeState {
             stands: stance.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
+            leaves: self.leaving.is_some(),
             left_out_by: self.surely_left_out_by().cloned().unwrap_or_default(),
             has_recovered_state: self.has_recovered_state,
             change: self.search.changes,
@@ -150,6 +151,7 @@ impl NodeState {
             stands: stance.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
+            leaves: self.leaving.is_some(),
         };
         if self.search.told.as_ref() == Some(&told) {
             return;

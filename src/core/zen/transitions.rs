@@ -195,8 +195,8 @@ impl Zen {
             self.node.search.widen();
         }
         self.leave_mode(now, out);
-        if loses_master && self.node.leaving.is_some() {
-            // One that hands over stays: its vote may be needed.
+        if loses_master && self.node.leaving.is_some() && !self.node.has_vote() {
+            // One with a vote stays, as one that hands over does: the next master may need it.
             self.node.leave_without_master(now, out);
         }
         out.note(Note::Searching { reason: reason.into() });

@@ -74,6 +74,7 @@ impl Zen68 {
             stands: None,
             unwell: false,
             hangs: false,
+            leaves: false,
             left_out_by: BTreeSet::new(),
             has_recovered_state: false,
             change: 0,

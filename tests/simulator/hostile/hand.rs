@@ -133,6 +133,7 @@ pub(crate) fn sight(node: &Arc<Node>) -> PeerStatus {
         stands: None,
         unwell: false,
         hangs: false,
+        leaves: false,
         left_out_by: Default::default(),
         has_recovered_state: false,
         change: 0,

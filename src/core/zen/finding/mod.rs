@@ -57,10 +57,11 @@ impl Role<'_, Seeking<'_>> {
 
     /// Acts on the answers if they suffice.
     pub(in crate::zen) fn consider(&mut self) -> Flow {
-        let is_everybody_asked = self.node.search.is_complete() && self.node.search.spared == 0;
-        if self.node.leaving.is_some() && is_everybody_asked && self.node.search.seen.is_empty() {
-            // Nobody is left who could need its vote.
-            self.node.has_left(self.out);
+        if self.node.leaving.is_some() && self.is_no_vote_needed() {
+            match self.node.search.seen.is_empty() {
+                true => self.node.has_left(self.out),
+                false => self.node.leave_without_master(self.now, self.out),
+            }
         }
         self.node.update_quorum();
         if !self.node.is_worth_weighing(self.now) {
@@ -85,6 +86,13 @@ impl Role<'_, Seeking<'_>> {
         }
         self.node.timers.set(Timer::Grace, from);
         STAYS
+    }
+
+    /// Whether nobody who answers, of all that were asked, can lead with the vote of this node.
+    fn is_no_vote_needed(&self) -> bool {
+        let may_lead = |sight: &PeerStatus| sight.node.is_master_eligible() && !sight.leaves;
+        let search = &self.node.search;
+        search.is_complete() && search.spared == 0 && !search.seen.values().any(|seen| may_lead(&seen.sight))
     }
 
     /// Does what follows from a choice.

@@ -101,6 +101,7 @@ pub(in crate::zen) struct PongSummary {
     pub(in crate::zen) stands: Option<Term>,
     pub(in crate::zen) unwell: bool,
     pub(in crate::zen) hangs: bool,
+    pub(in crate::zen) leaves: bool,
 }
 
 impl Search {

@@ -54,6 +54,10 @@ impl Role<'_, Following> {
             return self.master_gone("no longer master");
         }
         if !pong.is_member && rules.keep(Protection::NonMembers) {
+            if self.node.leaving.is_some() {
+                // It was removed, as it asked for.
+                self.node.has_left(self.out);
+            }
             // It leads and answers: this node is lost to it, not the other way round, and may join at once.
             return self.leave_master("do not exists on master, act as master failure");
         }

@@ -76,8 +76,9 @@ pub struct Leadership {
 pub struct Leaver {
     /// The node.
     pub node: Arc<Node>,
-    /// When it said so. Whoever answers what was asked since then is there.
-    pub since: Time,
+    /// When it said so, and what was committed then. Whoever answers what was asked since then is there, and whoever has that
+    /// can store a state.
+    pub since: (Time, StateId),
     /// Up to which number it had the answers to the changes that it sent: it says good-bye with none open.
     pub answered: u64,
     /// Who is told when it has gone.
@@ -143,9 +144,15 @@ impl Leadership {
         self.leaving.contains_key(&node.ephemeral_id)
     }
 
-    /// When somebody said good-bye last who is still here.
-    pub fn last_good_bye(&self) -> Option<Time> {
-        self.leaving.values().map(|leaver| leaver.since).max()
+    /// Whether this node stays, and has shown that it can do so without all who said good-bye.
+    pub fn stays(&self, peer: &Peer) -> bool {
+        let has_shown = |leaver: &Leaver| peer.heard >= leaver.since.0 && peer.accepted.rank() >= leaver.since.1.rank();
+        self.may_stay(peer) && self.leaving.values().all(has_shown)
+    }
+
+    /// Whether this node is not known to go, or to be gone.
+    pub fn may_stay(&self, peer: &Peer) -> bool {
+        peer.failed.is_none() && !self.is_leaving(&peer.node)
     }
 
     /// Whether a whole state, or a large change, that was sent within so long since the publish under way began is still on its way to

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
 
-use super::leadership::{Leadership, Leaver, Peer};
+use super::leadership::{Leadership, Leaver};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Exchange;
 use crate::service::Task;
@@ -25,8 +25,8 @@ impl Role<'_, Leadership> {
             self.node.reply(exchange, Message::Gone, self.out);
             return STAYS;
         }
-        let is_new = !lead.is_leaving(from);
-        let new = || Leaver { node: from.clone(), since: self.now, answered, waiting: Vec::new() };
+        let (is_new, since) = (!lead.is_leaving(from), (self.now, self.node.applied.id()));
+        let new = || Leaver { node: from.clone(), since, answered, waiting: Vec::new() };
         let leaver = lead.leaving.entry(from.ephemeral_id.clone()).or_insert_with(new);
         if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
@@ -43,7 +43,7 @@ impl Role<'_, Leadership> {
     /// Asks those on whom it depends whether a leaver is needed: one of them may be silent, and not be taken for dead yet.
     fn ask_who_stays(&mut self) {
         let lead = &*self.mode;
-        let asked = lead.peers.values().filter(|peer| peer.node.is_master_eligible() && stays(lead, peer));
+        let asked = lead.peers.values().filter(|peer| peer.node.is_master_eligible() && lead.may_stay(peer));
         let asked: Vec<NodeId> = asked.map(|peer| peer.node.id.clone()).collect();
         for id in asked {
             self.ping_node(&id, PingKind::Confirm);
@@ -93,17 +93,12 @@ impl Role<'_, Leadership> {
     }
 }
 
-/// Whether those who stay, and have answered since the last good-bye, are enough.
+/// Whether those who stay are enough.
 fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
-    let since = lead.last_good_bye();
-    let staying = lead.peers.iter().filter(|(_, peer)| stays(lead, peer) && Some(peer.heard) >= since);
+    let staying = lead.peers.iter().filter(|(_, peer)| lead.stays(peer));
     let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
     staying.insert(local.id.clone(), local.clone());
     requirement.is_met_by(&staying)
-}
-
-fn stays(lead: &Leadership, peer: &Peer) -> bool {
-    peer.failed.is_none() && !lead.is_leaving(&peer.node)
 }
 
 fn removal(leaver: &Leaver) -> Task {

@@ -139,7 +139,6 @@ impl Role<'_, Leadership> {
         let (accepted_rank, rules, patience) =
             (self.node.ledger.accepted.rank(), self.node.rules, self.node.tuning.fd_ping_timeout);
         let lead = &mut *self.mode;
-        let good_bye = lead.last_good_bye();
         let Some(peer) = lead.peers.get_mut(id).filter(|peer| peer.node.ephemeral_id == report.ephemeral_id) else {
             return STAYS;
         };
@@ -155,7 +154,6 @@ impl Role<'_, Leadership> {
             return self.step_down(why);
         }
         let votes_for_me = report.vote.as_ref() == Some(&local);
-        let heard = peer.heard;
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
         lead.sent.note_stored(&peer.node.address, report.accepted);
@@ -164,8 +162,7 @@ impl Role<'_, Leadership> {
         }
         take_down(peer, (self.now, patience), report, is_mine, newest);
         let has_come = is_mine && report.term == lead.term && lead.recovery.has_come(&report.ephemeral_id);
-        let is_news_since = |since: Option<Time>| is_mine && since.is_some_and(|since| heard < since && asked >= since);
-        let (is_awaited, is_there) = (is_news_since(lead.wish), is_news_since(good_bye));
+        let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
         peer.heard = if is_mine { peer.heard.max(asked) } else { peer.heard };
         let is_proven_now = !was_proven && peer.is_proven(lead.proven_above);
         let applied = peer.applied;
@@ -201,14 +198,17 @@ impl Role<'_, Leadership> {
         if has_come {
             self.recover()?;
         }
-        if is_there {
+        self.go_on(is_proven_now || is_awaited)
+    }
+
+    /// A voting set may have waited for what was reported, or a hand-over, or whoever leaves, this node among them.
+    fn go_on(&mut self, is_news: bool) -> Flow {
+        let do_leavers_wait = !self.mode.leaving.is_empty();
+        if do_leavers_wait {
             self.remove_dispensable()?;
         }
-        if is_proven_now || is_awaited || is_there || self.mode.succession.is_some() || self.node.leaving.is_some() {
-            // A voting set may have waited for it, or a hand-over, or a master that leaves.
-            return self.advance();
-        }
-        STAYS
+        let waits = do_leavers_wait || self.mode.succession.is_some() || self.node.leaving.is_some();
+        if is_news || waits { self.advance() } else { STAYS }
     }
 
     /// A node that a state did not get to in time is asked whether it has it, and sent it again if not; after any other failure

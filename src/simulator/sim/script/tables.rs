@@ -42,6 +42,7 @@ fn sight(node: Arc<Node>) -> PeerStatus {
     PeerStatus {
         unwell: false,
         hangs: false,
+        leaves: false,
         left_out_by: Default::default(),
         has_recovered_state: false,
         node,
