@@ -1,5 +1,5 @@
-//! Which licences dependencies have, where they come from, and which there are, as `deny.toml` allows it: what `cargo deny` would say, for those
-//! who have only a toolchain, of the crates that are built here.
+//! Which licences dependencies have, where they come from, and which there are, as `deny.toml` allows it: what `cargo deny`
+//! would say, for those who have only a toolchain, of the crates that are built here.
 
 use super::{Finding, cargo_tree};
 
@@ -75,14 +75,10 @@ fn a_licence_or_an_origin_that_is_not_allowed_is_found() {
         ("b v1.0.0|MIT", Some("a crate that is denied")),
         ("bb v1.0.0|MIT", None),
     ];
+    let denied = denied("    { crate = \"b\", reason = \"do without\" },\n");
     for (line, expected) in cases {
-        assert_eq!(
-            judge(line, &allowed, &denied("    { crate = \"b\", reason = \"do without\" },\n"))
-                .map(|finding| finding.found)
-                .as_deref(),
-            expected,
-            "{line}"
-        );
+        let found = judge(line, &allowed, &denied).map(|finding| finding.found);
+        assert_eq!(found.as_deref(), expected, "{line}");
     }
 }
 

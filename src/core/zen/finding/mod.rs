@@ -58,9 +58,10 @@ impl Role<'_, Seeking<'_>> {
     /// Acts on the answers if they suffice.
     pub(in crate::zen) fn consider(&mut self) -> Flow {
         if self.node.leaving.is_some() && self.is_no_vote_needed() {
-            match self.node.search.seen.is_empty() {
-                true => self.node.has_left(self.out),
-                false => self.node.leave_without_master(self.now, self.out),
+            if self.node.search.seen.is_empty() {
+                self.node.has_left(self.out);
+            } else {
+                self.node.leave_without_master(self.now, self.out);
             }
         }
         self.node.update_quorum();

@@ -144,10 +144,9 @@ impl Leadership {
         self.leaving.contains_key(&node.ephemeral_id)
     }
 
-    /// Whether this node stays, and has shown that it can do so without all who said good-bye.
-    pub fn stays(&self, peer: &Peer) -> bool {
-        let has_shown = |leaver: &Leaver| peer.heard >= leaver.since.0 && peer.accepted.rank() >= leaver.since.1.rank();
-        self.may_stay(peer) && self.leaving.values().all(has_shown)
+    /// When somebody said good-bye last, and what was committed then: no good-bye before was of more.
+    pub fn last_good_bye(&self) -> Option<(Time, StateId)> {
+        self.leaving.values().map(|leaver| leaver.since).max_by_key(|(at, _)| *at)
     }
 
     /// Whether this node is not known to go, or to be gone.

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
 
-use super::leadership::{Leadership, Leaver};
+use super::leadership::{Leadership, Leaver, Peer};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Exchange;
 use crate::service::Task;
@@ -93,9 +93,11 @@ impl Role<'_, Leadership> {
     }
 }
 
-/// Whether those who stay are enough.
+/// Whether those are enough who stay, and have shown since the last good-bye that they are there and can store a state.
 fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
-    let staying = lead.peers.iter().filter(|(_, peer)| lead.stays(peer));
+    let last = lead.last_good_bye();
+    let has_shown = |peer: &Peer| last.is_none_or(|(at, held)| peer.heard >= at && peer.accepted.rank() >= held.rank());
+    let staying = lead.peers.iter().filter(|(_, peer)| lead.may_stay(peer) && has_shown(peer));
     let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
     staying.insert(local.id.clone(), local.clone());
     requirement.is_met_by(&staying)
