@@ -17,7 +17,7 @@ mod looks;
 
 use dependencies::dependencies;
 use layers::{Table, layers, purity, table};
-use looks::{debugging, header, names, promises, sizes, titles};
+use looks::{debugging, header, names, paths, promises, sizes, titles};
 use std::path::Path;
 use std::process::Command;
 use std::{fmt, fs};
@@ -70,7 +70,7 @@ fn pure_modules_name_no_clock_no_entropy_no_socket_and_no_hash_map() {
 
 #[test]
 fn sources_open_with_their_purpose_and_stay_small_and_finished() {
-    check_all("rs", &[header, promises, debugging, sizes, names]);
+    check_all("rs", &[header, promises, debugging, paths, sizes, names]);
 }
 
 #[test]

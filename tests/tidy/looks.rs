@@ -2,6 +2,7 @@
 
 use crate::lexer::{Token, tokens};
 use crate::{Finding, Source};
+use std::path::Path;
 
 const FILE_LINES_MAX: usize = 700;
 
@@ -38,6 +39,19 @@ pub(crate) fn debugging(source: &Source) -> Vec<Finding> {
     let tokens = tokens(&source.text);
     let calls = tokens.windows(2).filter(|pair| pair[0].text == "dbg" && pair[1].text == "!");
     calls.map(|pair| source.finding(pair[0].line, "`dbg!`", "no debugging output", "remove it")).collect()
+}
+
+/// Modules whose path is written out. The fuzz package has such of other tests, and is built with other tools than these.
+pub(crate) fn paths(source: &Source) -> Vec<Finding> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(Path::new(&source.path).parent().unwrap_or(Path::new("")));
+    let tokens = tokens(&source.text);
+    let written = tokens.windows(5).filter(|five| {
+        let texts: Vec<&str> = five.iter().map(|token| token.text).collect();
+        matches!(texts[..], ["#", "[", "path", "=", _])
+    });
+    let missing = written.map(|five| &five[4]).filter(|path| !folder.join(path.text.trim_matches('"')).is_file());
+    let remedy = "name the file where it is now, from the folder of this one";
+    missing.map(|path| source.finding(path.line, path.text, "a file that is there", remedy)).collect()
 }
 
 pub(crate) fn sizes(source: &Source) -> Vec<Finding> {
@@ -127,12 +141,14 @@ mod tests {
     #[test]
     fn careless_sources_are_found() {
         let function = |lines: usize| format!("fn f() -> [u8; 2] {{\n{}}}\n", "    '{';\n".repeat(lines - 2));
-        let cases: [(Checker, &str, String, &[&str]); 11] = [
+        let cases: [(Checker, &str, String, &[&str]); 13] = [
             (header, "src/a.rs", "// A file.\n".into(), &["src/a.rs:1"]),
             (header, "src/a.rs", "//! A file.\n".into(), &[]),
             (promises, "src/a.rs", format!("\n// {}: more\n", PROMISES[0]), &["src/a.rs:2"]),
             (promises, "src/a.rs", format!("const A{}B: u8 = 1;", PROMISES[2]), &[]),
             (debugging, "src/a.rs", "fn f() { dbg!(1); let s = \"dbg!\"; }".into(), &["src/a.rs:1"]),
+            (paths, "tests/a.rs", "\n#[path = \"tidy/gone.rs\"]\nmod gone;".into(), &["tests/a.rs:2"]),
+            (paths, "tests/fuzz/a.rs", "#[path = \"../tidy/looks.rs\"]\nmod looks;".into(), &[]),
             (sizes, "src/a.rs", "\n".repeat(FILE_LINES_MAX + 1), &["src/a.rs:701"]),
             (sizes, "src/a.rs", format!("trait T {{ fn g(&self);\n{} }}", function(71)), &["src/a.rs:2"]),
             (sizes, "src/a.rs", function(70), &[]),

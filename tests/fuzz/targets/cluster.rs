@@ -7,7 +7,7 @@
 #![no_main]
 
 #[allow(dead_code, reason = "the fuzzer uses its own part of it")]
-#[path = "../../hostile/cunning.rs"]
+#[path = "../../simulator/hostile/cunning.rs"]
 mod cunning;
 #[allow(dead_code, reason = "the fuzzer uses its own part of it")]
 #[path = "../../generate/messages.rs"]
