@@ -26,7 +26,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 44] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 45] = [
     (77_960, "a master made voters of nodes that had just become sick, before anybody could know that"),
     (99_308, "a master made voters of nodes that had just been cut off, before anybody could know that"),
     (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
@@ -92,6 +92,10 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 44] = [
     (54_167, "the judge did not wait for an answer that was on its way over a slow link, and stalled"),
     (53_323, "it did not, either, at a node whose clock went slowly"),
     (64_276, "the judge cut links as a voter was asked for whom those that it left together did not reach any more"),
+    (
+        7_259,
+        "an order to hand over was on its way for 22 s, and the judge took what it did for the work of a standstill",
+    ),
 ];
 
 fn options(seed: u64) -> RunOptions {

@@ -277,10 +277,11 @@ impl Run {
                 self.world.inject(Fault::Kill(node));
             }
         }
+        let began = self.world.now();
         self.world.inject(Fault::Heal);
         self.demand_recovery(everybody)?;
         match self.master(everybody) {
-            Some((_, now)) if now == process => Ok(()),
+            Some((_, now)) if now == process || self.was_told_to_hand_over(began) => Ok(()),
             Some((other, _)) => {
                 let what = format!("n{master} was replaced by n{other} because others came back");
                 Err(Violation { checker: STAYS, what })
@@ -309,7 +310,7 @@ impl Run {
         group: &[usize],
     ) -> Result<(), Violation> {
         let (hurt, mend) = self.draw_disturbance(victim, group);
-        let process = process.clone();
+        let (began, process) = (self.world.now(), process.clone());
         let is_replaced = move |world: &World<Zen, Clients>| {
             world
                 .participant(master)
@@ -338,6 +339,9 @@ impl Run {
         let third =
             self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group, &[]))?;
         if first || second || is_replaced(&self.world) {
+            if self.was_told_to_hand_over(began) {
+                return self.demand_master(group);
+            }
             let what = format!("n{master} was replaced because of {what}");
             return Err(Violation { checker: STAYS, what });
         }
@@ -346,6 +350,11 @@ impl Run {
         }
         let what = format!("not all followed again within {bound:?} after {what}");
         Err(Violation { checker: ONE_MASTER, what })
+    }
+
+    /// Whether a master does since then what an operator has asked for, however late that reached it.
+    fn was_told_to_hand_over(&self, began: Time) -> bool {
+        self.world.watch.is_ordered_since(began - self.detection())
     }
 
     /// What shows a standstill on every clock, half of a ping timeout more than one: a shorter one is silence to those who

@@ -120,6 +120,8 @@ pub struct Clients {
     habits: Habits,
     issued: u64,
     has_operators: bool,
+    /// When the last order to hand over reached a node.
+    ordered_at: Option<Time>,
     gone: Wiped,
     /// Nodes that said good-bye and may be ended.
     pub left: Vec<usize>,
@@ -148,6 +150,7 @@ impl Clients {
             habits,
             issued: 0,
             has_operators: true,
+            ordered_at: None,
             gone: Wiped::default(),
             left: Vec::new(),
             told: BTreeMap::new(),
@@ -312,6 +315,11 @@ impl Clients {
     pub fn asked_by_operators(&self) -> Vec<usize> {
         let is_open = |open: &&Open| open.pending.as_ref().is_some_and(|pending| pending.operation.is_of_operators());
         self.open.values().filter(is_open).map(|open| open.node).collect()
+    }
+
+    /// Whether an order to hand over reached a node since then: it may have been on its way for longer than its operator waited.
+    pub fn is_ordered_since(&self, since: Time) -> bool {
+        self.ordered_at.is_some_and(|at| at >= since)
     }
 
     /// The disk of a node is wiped.

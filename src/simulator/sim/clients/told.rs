@@ -174,7 +174,10 @@ impl Watch<Zen> for Clients {
         Ok(())
     }
 
-    fn delivered(&mut self, _at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
+    fn delivered(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
+        if matches!(message, Message::Succession { .. }) {
+            self.ordered_at = Some(at);
+        }
         self.storm.delivered((from, to), message);
         Ok(())
     }
