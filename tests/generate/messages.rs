@@ -158,6 +158,7 @@ fn random_join(rng: &mut Rng) -> Join {
             besides: (0..rng.below(3)).map(|_| random_text(rng).into()).collect(),
         }),
         has_recovered_state: rng.percent(50),
+        round_trip: random_span(rng),
     }
 }
 

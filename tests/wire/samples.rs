@@ -20,7 +20,14 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Join { from: newcomer(), join: vote() },
         Message::Join {
             from: from.clone(),
-            join: Join { vote: false, to_master: true, bootstrap: None, has_recovered_state: true, ..vote() },
+            join: Join {
+                vote: false,
+                to_master: true,
+                bootstrap: None,
+                has_recovered_state: true,
+                round_trip: span,
+                ..vote()
+            },
         },
         Message::Fetch { from: from.clone() },
         publish(StateId::NONE, Body::Full(Arc::new(state()))),
@@ -168,6 +175,7 @@ fn vote() -> Join {
         accepted: id(3, 17),
         bootstrap: Some(BootstrapSet { members, aliases, all: false, besides: ["10.0.0.4:9300".into()].into() }),
         has_recovered_state: false,
+        round_trip: Duration::ZERO,
     }
 }
 

@@ -93,6 +93,9 @@ pub struct Join {
     /// Whether the joiner has applied a recovered state of its master since it was started.
     #[serde(rename = "awake", default, skip_serializing_if = "std::ops::Not::not")]
     pub has_recovered_state: bool,
+    /// How long an answer of that node takes, if that is longer than answers are waited for.
+    #[serde(rename = "round_trip_us", default, skip_serializing_if = "Duration::is_zero", with = "span")]
+    pub round_trip: Duration,
 }
 
 /// What becomes of a join.
@@ -392,7 +395,8 @@ impl fmt::Display for PeerStatus {
 impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.vote { "vote in" } else { "from" };
-        write!(f, "{what} term {}, accepted {}", self.term, self.accepted)
+        write!(f, "{what} term {}, accepted {}", self.term, self.accepted)?;
+        if self.round_trip.is_zero() { Ok(()) } else { write!(f, ", answers take {:?}", self.round_trip) }
     }
 }
 

@@ -44,7 +44,7 @@ impl RoundTrip {
 }
 
 impl RoundTrips {
-    fn note(&mut self, peer: &Address, took: Duration) {
+    pub(super) fn note(&mut self, peer: &Address, took: Duration) {
         if self.of.len() >= PEERS_MAX && !self.of.contains_key(peer) {
             self.of.pop_first();
         }
@@ -91,6 +91,12 @@ impl NodeState {
         if self.round_trips.is_news(&node.address, needed > set) {
             out.note(Note::TimeoutRaised { node: node.clone().into(), round_trip: needed / 2, set, to: needed });
         }
+    }
+
+    /// How long an answer of a peer takes, if the fault detectors are set to wait for less than it needs.
+    pub(super) fn long_round_trip(&self, peer: &Address) -> Duration {
+        let needed = self.round_trips.needed(peer);
+        if needed > self.tuning.fd_ping_timeout { needed / 2 } else { Duration::ZERO }
     }
 
     /// How long a fault detector waits for an answer of a peer: as it is set, unless the link takes longer.

@@ -134,6 +134,7 @@ impl Zen68 {
             accepted,
             bootstrap: None,
             has_recovered_state: false,
+            round_trip: Duration::ZERO,
         };
         let purpose = CallPurpose::Join { target: target.ephemeral_id.clone() };
         self.call(&target.address, Message::Join { from, join }, purpose, patience, out);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term, Uuid, Version};
 use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Resolution, Rng, Time};
 use zazen::zen::message::{Body, Join, PeerStatus, Report, Sender};
@@ -156,6 +157,7 @@ pub(crate) fn join(to: &str, of: u64) -> Join {
         accepted,
         bootstrap: None,
         has_recovered_state: false,
+        round_trip: Duration::ZERO,
     }
 }
 

@@ -37,6 +37,7 @@ impl Role<'_, Joining> {
             accepted,
             bootstrap,
             has_recovered_state: self.node.has_recovered_state,
+            round_trip: self.node.long_round_trip(&joining.target.address),
         };
         joining.sent = self.now;
         let target = joining.target.clone();

@@ -33,6 +33,10 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         self.want_term_of(&join);
+        if !join.round_trip.is_zero() {
+            // Its own ping made a connection, too: what that took, the round trip to it will take.
+            self.node.round_trips.note(&node.address, join.round_trip);
+        }
         let mut flow = STAYS;
         if self.is_member(node) {
             self.take_again(node, &join);

@@ -25,9 +25,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
               nothing can be decided without them.\n\
               A vote waits 2 × `ping_timeout` for its candidate, a candidate at least 4 × `ping_timeout` for its \
               votes, and 4 × `ping_timeout` is part of the time within which a cluster recovers.\n\
-              Raise it where round trips take longer than a quarter of it: a joiner is tried over a new connection, for \
-              half of it. A lower value makes elections faster among silent hosts, and repeats them in vain where \
-              answers arrive too late.",
+              Raise it where round trips take longer than half of it: a ping goes over a new connection, which takes a \
+              round trip of its own. A lower value makes elections faster among silent hosts, and repeats them in vain \
+              where answers arrive too late.",
     },
     Setting {
         key: "discovery.zen.join_timeout",

@@ -112,6 +112,7 @@ mod tests {
             accepted,
             bootstrap: None,
             has_recovered_state: false,
+            round_trip: std::time::Duration::ZERO,
         };
         Message::Join { from: sender("a"), join }
     }
