@@ -3,6 +3,7 @@
 //! The state holds no time but the length of a lease: when one runs out is known to the master alone, as long as it
 //! leads. What holders may rely on is told in `docs/leases.md`.
 
+use super::Revision;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub struct Lease {
     #[serde(rename = "ttl_ms", with = "millis")]
     pub ttl: Duration,
     /// The change that granted it.
-    pub granted: super::Revision,
+    pub granted: Revision,
 }
 
 /// One grant of one lease.

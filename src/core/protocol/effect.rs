@@ -1,6 +1,6 @@
 //! Everything that a participant can want.
 
-use super::{Call, Disk, Exchange, Protocol, StoreId, Ticket};
+use super::{Alike, Call, Disk, Exchange, Protocol, StoreId, Ticket};
 use std::time::Duration;
 
 /// How much a note matters to an operator.
@@ -78,33 +78,6 @@ pub enum Effect<P: Protocol> {
     },
     /// Tell the operator.
     Note(P::Note),
-}
-
-/// Participants that say, store, show, answer and note the same things, so that one can be a part of the other.
-pub trait Alike<P: Protocol>:
-    Protocol<
-        Peer = P::Peer,
-        Message = P::Message,
-        Disk = P::Disk,
-        View = P::View,
-        Question = P::Question,
-        Answer = P::Answer,
-        Note = P::Note,
-    >
-{
-}
-
-impl<P: Protocol, Q> Alike<P> for Q where
-    Q: Protocol<
-            Peer = P::Peer,
-            Message = P::Message,
-            Disk = P::Disk,
-            View = P::View,
-            Question = P::Question,
-            Answer = P::Answer,
-            Note = P::Note,
-        >
-{
 }
 
 impl<P: Protocol> Effect<P> {

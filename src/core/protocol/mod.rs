@@ -11,7 +11,7 @@ mod rng;
 mod time;
 mod timers;
 
-pub use effect::{Alike, Effect, Effects, Level};
+pub use effect::{Effect, Effects, Level};
 pub use input::{Call, Exchange, Failure, Initial, Input, Resolution, StoreId, Ticket, Unresolved};
 pub use rng::Rng;
 pub use time::Time;
@@ -47,6 +47,33 @@ pub trait Protocol: Sized {
 
     /// Where it stands, for traces and for judging leaders from outside.
     fn standing(&self) -> Standing<Self::Peer>;
+}
+
+/// Participants that say, store, show, answer and note the same things, so that one can be a part of the other.
+pub trait Alike<P: Protocol>:
+    Protocol<
+        Peer = P::Peer,
+        Message = P::Message,
+        Disk = P::Disk,
+        View = P::View,
+        Question = P::Question,
+        Answer = P::Answer,
+        Note = P::Note,
+    >
+{
+}
+
+impl<P: Protocol, Q> Alike<P> for Q where
+    Q: Protocol<
+            Peer = P::Peer,
+            Message = P::Message,
+            Disk = P::Disk,
+            View = P::View,
+            Question = P::Question,
+            Answer = P::Answer,
+            Note = P::Note,
+        >
+{
 }
 
 /// What survives a crash: the fold of the writes that reached it.

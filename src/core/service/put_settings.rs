@@ -6,7 +6,8 @@
 use super::account::{setting_bytes, settings_bytes};
 use super::execute::{Batch, check_name, check_value};
 use super::limits::SETTING_BYTES_MAX;
-use super::{Account, MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
+use super::setting::{READ_ONLY, READ_ONLY_ALLOW_DELETE};
+use super::{Account, MINIMUM_MASTER_NODES, Refusal, SettingRule, SettingsPatch, Update, matches};
 use crate::cluster::{Block, ClusterState, Metadata, RequestOutcome, Settings};
 use std::sync::Arc;
 
@@ -18,23 +19,6 @@ const LOOKED_AT_MAX: usize = 16 << 20;
 
 /// What it costs to come to a name, in bytes of one.
 const LOOKING: usize = 64;
-
-const READ_ONLY: &str = "cluster.blocks.read_only";
-const READ_ONLY_ALLOW_DELETE: &str = "cluster.blocks.read_only_allow_delete";
-
-/// One setting that somebody wants changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Update<'a> {
-    /// Whether it shall survive a full restart.
-    pub persistent: bool,
-    /// The setting, with wildcards perhaps if it shall be removed.
-    pub key: &'a str,
-    /// Its new value; none removes it.
-    pub value: Option<&'a str>,
-}
-
-/// Says why a setting cannot be changed so, if it cannot.
-pub type SettingRule = fn(Update<'_>) -> Result<(), String>;
 
 impl Batch {
     pub(super) fn put_settings(
@@ -209,13 +193,6 @@ fn effective<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
     metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| &**value)
 }
 
-/// Whether a change concerns nothing but one block of changes, and so must not be blocked itself. As in Elasticsearch one that
-/// names two of them is no exception.
-pub(super) fn is_about_blocks(persistent: &SettingsPatch, transient: &SettingsPatch) -> bool {
-    let mut keys = persistent.iter().chain(transient).map(|(key, _)| &**key);
-    matches!((keys.next(), keys.next()), (Some(READ_ONLY | READ_ONLY_ALLOW_DELETE), None))
-}
-
 /// Leaves of the settings what survives a restart: those that the rule does not understand under names that nobody heeds,
 /// and no transient ones if every node was restarted. Tells which are strange, and why.
 pub fn restore_settings(state: &mut ClusterState, rule: SettingRule, is_full: bool) -> Vec<(Arc<str>, String)> {
@@ -316,17 +293,5 @@ mod tests {
         assert!(batch.state.blocks.contains(Block::READ_ONLY.id));
         assert_eq!(set(&mut batch, &[(READ_ONLY, None)]), Ok(()));
         assert!(batch.state.blocks.is_empty());
-    }
-
-    #[test]
-    fn only_a_change_of_one_block_passes_the_blocks() {
-        let patch = |keys: &[&str]| keys.iter().map(|key| ((*key).into(), None)).collect::<SettingsPatch>();
-        let none = SettingsPatch::default();
-        assert!(
-            is_about_blocks(&patch(&[READ_ONLY]), &none) && is_about_blocks(&none, &patch(&[READ_ONLY_ALLOW_DELETE]))
-        );
-        assert!(!is_about_blocks(&patch(&[READ_ONLY, READ_ONLY_ALLOW_DELETE]), &none), "two of them");
-        assert!(!is_about_blocks(&patch(&[READ_ONLY]), &patch(&[READ_ONLY])), "one of each kind");
-        assert!(!is_about_blocks(&patch(&["cluster.metadata.a"]), &none) && !is_about_blocks(&none, &none));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Three outcomes of a write are kept apart: it was carried out, it certainly was not, or nobody knows.
 
-use super::{Priority, Queued, Task};
+use super::{PendingTask, Task};
 use crate::cluster::{Holding, KeyValue, Lease, NodeId, Refusal, RequestOutcome, StateId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -156,32 +156,4 @@ pub enum Answer {
         /// The successor.
         to: NodeId,
     },
-}
-
-/// A row of `/_cluster/pending_tasks`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PendingTask {
-    /// Its place in the order of arrival.
-    pub insert_order: u64,
-    /// How urgent it is.
-    pub priority: Priority,
-    /// What it is.
-    pub source: String,
-    /// Whether it is being carried out.
-    pub executing: bool,
-    /// How long it has been waiting.
-    pub time_in_queue_millis: u64,
-}
-
-impl PendingTask {
-    /// The row of a queued task.
-    pub fn of<W>(queued: &Queued<W>, executing: bool, time_in_queue_millis: u64) -> Self {
-        PendingTask {
-            insert_order: queued.order,
-            priority: queued.task.priority(),
-            source: queued.task.to_string(),
-            executing,
-            time_in_queue_millis,
-        }
-    }
 }

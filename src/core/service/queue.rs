@@ -3,7 +3,8 @@
 //! Mirrors `PrioritizedEsThreadPoolExecutor` and `TaskBatcher` (6.8), except that a batch is all that is queued and
 //! fits into one publish, with tasks of one kind run together.
 
-use super::{PendingTask, Priority, Refusal, Task};
+use super::{Priority, Refusal, Task};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A task in the queue and what its submitter is to be told by.
@@ -108,6 +109,34 @@ impl<W> Queue<W> {
     /// What `/_cluster/pending_tasks` shows; `age` tells how long a waiter waits, in milliseconds.
     pub fn pending(&self, age: impl Fn(&W) -> u64) -> Vec<PendingTask> {
         self.iter().map(|queued| PendingTask::of(queued, false, age(&queued.waiter))).collect()
+    }
+}
+
+/// A row of `/_cluster/pending_tasks`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PendingTask {
+    /// Its place in the order of arrival.
+    pub insert_order: u64,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// What it is.
+    pub source: String,
+    /// Whether it is being carried out.
+    pub executing: bool,
+    /// How long it has been waiting.
+    pub time_in_queue_millis: u64,
+}
+
+impl PendingTask {
+    /// The row of a queued task.
+    pub fn of<W>(queued: &Queued<W>, executing: bool, time_in_queue_millis: u64) -> Self {
+        PendingTask {
+            insert_order: queued.order,
+            priority: queued.task.priority(),
+            source: queued.task.to_string(),
+            executing,
+            time_in_queue_millis,
+        }
     }
 }
 

@@ -3,17 +3,14 @@
 //! What a task does to a state is told in `execute`. Mirrors the task sources and priorities of `MasterService`,
 //! `NodeJoinController` and `NodeRemovalClusterStateTaskExecutor` (6.8).
 
-use super::Txn;
-use super::put_settings::is_about_blocks;
+use super::setting::is_about_blocks;
+use super::{SettingsPatch, Txn};
 use crate::cluster::{EphemeralId, Forward, Holding, Node, NodeId, RequestId, Token, Version};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The key of the quorum that an operator adds to the automatic one.
-pub const MINIMUM_MASTER_NODES: &str = "discovery.zen.minimum_master_nodes";
 
 /// How urgent a task is, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,9 +59,6 @@ pub enum Kind {
     /// The state of before a full restart.
     Recovery,
 }
-
-/// Changes of settings by key; none removes the key, and a key may hold wildcards then.
-pub type SettingsPatch = Vec<(Arc<str>, Option<Arc<str>>)>;
 
 /// One change that somebody wants made to the cluster state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
