@@ -1,9 +1,10 @@
 //! A client's question as its node keeps it until it is answered: how long it waits, who has it, and what may have become of it.
 //!
-//! Who is asked when is decided in `client_requests`. Mirrors the request of `TransportMasterNodeAction.AsyncSingleAction` (6.8).
+//! Whoever leads knows only where a task came from ([`Origin`]). Who is asked when is decided in `client_requests`. Mirrors
+//! the request of `TransportMasterNodeAction.AsyncSingleAction` (6.8).
 
 use crate::cluster::{EphemeralId, Forward};
-use crate::protocol::Time;
+use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Answer, Question, Task};
 use std::time::Duration;
 
@@ -116,4 +117,25 @@ impl Ask {
     pub(super) fn without_master(&self) -> Answer {
         self.doubt.clone().map_or(Answer::NoMaster, |reason| Answer::Unknown { reason })
     }
+}
+
+/// What came of giving a question to a master.
+pub(super) enum Placed {
+    /// It cannot be given to one.
+    Not,
+    /// It is answered by who leads.
+    Answered(Answer),
+    /// It is in its hands.
+    With(Ask),
+}
+
+/// Who waits for a task.
+#[derive(Clone, Debug, Hash)]
+pub enum Origin {
+    /// A client of this node.
+    Client(Ticket),
+    /// Another node, for a client of its own.
+    Node(Exchange),
+    /// Nobody: the protocol wants it.
+    Nobody,
 }

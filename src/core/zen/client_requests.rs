@@ -4,8 +4,7 @@
 //! (`slots`), so that it is carried out once, whoever had it. Mirrors `TransportMasterNodeAction` (6.8), which ran such
 //! changes a second time.
 
-use super::ask::Ask;
-use super::leading::Origin;
+use super::ask::{Ask, Origin, Placed};
 use super::message::{Message, Sender};
 use super::node::NodeState;
 use super::rules::Protection;
@@ -17,16 +16,6 @@ use std::time::Duration;
 
 /// How many questions a node keeps for its clients.
 const ASKS_MAX: usize = 10_000;
-
-/// What came of giving a question to a master.
-pub(super) enum Placed {
-    /// It cannot be given to one.
-    Not,
-    /// It is answered by who leads.
-    Answered(Answer),
-    /// It is in its hands.
-    With(Ask),
-}
 
 impl Zen {
     /// Passes an answer on, or tries again what was not carried out for want of a master.

@@ -3,9 +3,9 @@
 //! What follows from an input stands in the parts. Mirrors the request handlers and listeners that `ZenDiscovery` and its
 //! kin register (6.8).
 
-use super::leading::Origin;
-use super::masterless_log::MasterlessLog;
+use super::ask::Origin;
 use super::message::Message;
+use super::node::MasterlessLog;
 use super::node::NodeState;
 use super::rules::Protection;
 use super::{CallPurpose, Memory, Mode, Note, PingKind, Promise, Timer, Write, Zen};

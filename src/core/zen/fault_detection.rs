@@ -1,10 +1,11 @@
-//! What a node answers to the fault detectors of others, and which of its own a closed link is for.
+//! What a node answers to the fault detectors of others, which of its own a closed link is for, and how long they wait.
 //!
 //! How a master watches its nodes stands in `leading`, how a node watches its master in `following`. Mirrors the request
 //! handlers of `NodesFaultDetection` and `MasterFaultDetection` (6.8).
 
 use super::message::{MasterPong, Message};
-use super::{Mode, PingKind, Zen};
+use super::node::NodeState;
+use super::{Mode, Note, PingKind, Zen};
 use crate::cluster::{Address, EphemeralId, Node, Term};
 use crate::protocol::{Effects, Exchange, Time};
 use std::sync::Arc;
@@ -60,6 +61,36 @@ impl Zen {
         let is_member = states.iter().any(|state| state.nodes.contains_process(from));
         let term = self.node.ledger.promise.term;
         self.node.reply(exchange, Message::MasterPong(MasterPong { leads, is_member, term }), out);
+    }
+}
+
+impl NodeState {
+    /// A peer answered what was asked then. The operator is told of a timeout that the link is too slow for.
+    pub(super) fn note_round_trip(&mut self, now: Time, node: &Node, asked: Time, out: &mut Effects<Zen>) {
+        if now < self.doubts_until {
+            return;
+        }
+        self.round_trips.note(&node.address, now.since(asked));
+        let (set, needed) = (self.tuning.fd_ping_timeout, self.round_trips.needed(&node.address));
+        if self.round_trips.is_news(&node.address, needed > set) {
+            out.note(Note::TimeoutRaised { node: node.clone().into(), round_trip: needed / 2, set, to: needed });
+        }
+    }
+
+    /// How long an answer of a peer takes, if the fault detectors are set to wait for less than it needs.
+    pub(super) fn long_round_trip(&self, peer: &Address) -> Duration {
+        let needed = self.round_trips.needed(peer);
+        if needed > self.tuning.fd_ping_timeout { needed / 2 } else { Duration::ZERO }
+    }
+
+    /// How long a fault detector waits for an answer of a peer: as it is set, unless the link takes longer.
+    pub(super) fn fd_timeout(&self, peer: &Address) -> Duration {
+        self.answer_timeout(peer, self.tuning.fd_ping_timeout)
+    }
+
+    /// How long an answer of a peer is waited for.
+    pub(super) fn answer_timeout(&self, peer: &Address, set: Duration) -> Duration {
+        self.round_trips.at_least(peer, set)
     }
 }
 

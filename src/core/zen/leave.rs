@@ -4,25 +4,11 @@
 //! best follower first; how both look to a master stands in `leading`. Mirrors `MembershipAction.sendLeaveRequest` and
 //! `ZenDiscovery.doStop` (6.8); Zen had no hand-over.
 
-use super::leading::Origin;
 use super::node::NodeState;
 use super::{Mode, Timer, Zen};
-use crate::cluster::{Node, Term};
+use crate::cluster::Node;
 use crate::protocol::{Effect, Effects, Ticket, Time};
 use crate::service::Answer;
-use std::hash::Hash;
-use std::sync::Arc;
-
-/// A successor that was asked to stand.
-#[derive(Clone, Debug, Hash)]
-pub(super) struct Successor {
-    pub(super) node: Arc<Node>,
-    pub(super) term: Term,
-    pub(super) followers: Vec<Arc<Node>>,
-    pub(super) origin: Origin,
-    /// Whether it stands, and the followers were asked to vote for it.
-    pub(super) stands: bool,
-}
 
 impl Zen {
     pub(super) fn begin_leave(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {

@@ -5,35 +5,13 @@
 
 use super::explain::reason;
 use super::mode::Stance;
-use super::node::NodeState;
+use super::node::{MasterlessLog, NodeState};
 use super::{Note, Zen};
-use crate::cluster::EphemeralId;
 use crate::protocol::{Effects, Time};
 use std::time::Duration;
 
 /// Within this time an operator is not told again, whatever the reason has become.
 const TOLD_AGAIN: Duration = Duration::from_secs(30);
-
-/// A time with one master, or without.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MasterlessLog {
-    master: Option<EphemeralId>,
-    since: Time,
-    /// When the reason was last looked at, and what it was.
-    told: Option<(Time, String)>,
-}
-
-impl MasterlessLog {
-    /// A process begins without a master.
-    pub(super) fn begin(now: Time) -> Self {
-        MasterlessLog { master: None, since: now, told: None }
-    }
-
-    /// When it began.
-    pub(super) fn since(&self) -> Time {
-        self.since
-    }
-}
 
 impl NodeState {
     /// Begins anew if readers see another master, or one where they saw none.

@@ -4,28 +4,18 @@
 //! `PublishClusterStateAction` (6.8). Nearly everything that a master hears back is one [`Report`]: it acknowledges,
 //! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
 
-use super::leading::steps;
+pub use super::sender::Sender;
+
 use super::quorum::BootstrapSet;
-use super::{Rejection, span};
-use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
+use super::sender::Rejection;
+use super::{span, steps};
+use crate::cluster::{Address, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term};
 use crate::service::{Answer, Query, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Who sends a request, and of which cluster it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sender {
-    /// The name of its cluster.
-    pub cluster_name: ClusterName,
-    /// The identity of its cluster, once it knows of a committed state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster_uuid: Option<Uuid>,
-    /// The node.
-    pub node: Arc<Node>,
-}
 
 /// What a node says of itself when it pings or is pinged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,17 +2,17 @@
 //!
 //! Nothing here depends on the mode, and no method changes it.
 
+use super::ask::{Ask, Origin};
 use super::elect::Lost;
-use super::finding::search::Search;
-use super::masterless_log::MasterlessLog;
 use super::message::{Message, Report, Sender};
 use super::mode::Stance;
-use super::reject::Strangers;
 use super::round_trip::RoundTrips;
 use super::rules::{Protection, Rules};
+use super::search::Search;
 use super::setbacks::Setbacks;
 use super::slots::Slots;
-use super::{Ask, CallPurpose, Config, Ledger, Memory, Promise, Timer, Tuning, Write, Zen, leave};
+use super::strangers::Strangers;
+use super::{CallPurpose, Config, Ledger, Memory, Promise, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, Block, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
 use std::collections::BTreeMap;
@@ -62,11 +62,43 @@ pub(super) struct NodeState {
     pub(super) slots: Slots,
     pub(super) leaving: Option<Ticket>,
     /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
-    pub(super) successor: Option<leave::Successor>,
+    pub(super) successor: Option<Successor>,
     /// When the present input came.
     pub(super) now: Time,
     /// The node was stalled and does not count silence before this.
     pub(super) doubts_until: Time,
+}
+
+/// A successor that was asked to stand.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Successor {
+    pub(super) node: Arc<Node>,
+    pub(super) term: Term,
+    pub(super) followers: Vec<Arc<Node>>,
+    pub(super) origin: Origin,
+    /// Whether it stands, and the followers were asked to vote for it.
+    pub(super) stands: bool,
+}
+
+/// A time with one master, or without.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MasterlessLog {
+    pub(super) master: Option<EphemeralId>,
+    pub(super) since: Time,
+    /// When the reason was last looked at, and what it was.
+    pub(super) told: Option<(Time, String)>,
+}
+
+impl MasterlessLog {
+    /// A process begins without a master.
+    pub(super) fn begin(now: Time) -> Self {
+        MasterlessLog { master: None, since: now, told: None }
+    }
+
+    /// When it began.
+    pub(super) fn since(&self) -> Time {
+        self.since
+    }
 }
 
 impl NodeState {

@@ -4,12 +4,12 @@
 //! Mirrors `UnicastZenPing` (6.8).
 
 use super::elect::{self, Seen};
-use super::finding::search::{Mishap, Pinger, PongSummary};
 use super::message::{Message, PeerStatus, Sender};
 use super::mode::Stance;
 use super::node::NodeState;
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
+use super::search::{Mishap, Pinger, PongSummary};
 use super::{REMEMBERED_MAX, Rejection, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};

@@ -5,93 +5,13 @@
 
 use super::leap::LEAP_MAX;
 use super::message::{Message, Sender};
+use super::node::NodeState;
 use super::rules::Protection;
-use super::{Mode, NodeState, Note, Zen};
-use crate::cluster::{Address, EphemeralId, Node, Uuid};
+use super::strangers::Oddity;
+use super::{Mode, Note, Rejection, Zen};
+use crate::cluster::{Address, Node, Uuid};
 use crate::protocol::{Effects, Time};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Why a request was not even considered.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rejection {
-    /// The receiver is of another cluster: it has another name, or another UUID.
-    OtherCluster(Arc<Sender>),
-    /// The receiver goes by the id of the sender.
-    DuplicateId(Arc<Node>),
-    /// The receiver is the sender.
-    Itself,
-    /// Anything else, in words.
-    Because(Arc<str>),
-}
-
-impl From<&str> for Rejection {
-    fn from(why: &str) -> Self {
-        Rejection::Because(why.into())
-    }
-}
-
-impl From<String> for Rejection {
-    fn from(why: String) -> Self {
-        Rejection::Because(why.into())
-    }
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Rejection::OtherCluster(its) => {
-                write!(f, "it is of cluster [{}]", its.cluster_name)?;
-                its.cluster_uuid.map_or(Ok(()), |uuid| write!(f, " with uuid [{uuid}]"))
-            }
-            Rejection::DuplicateId(node) => write!(f, "found existing node {node} with the same id"),
-            Rejection::Itself => f.write_str("it is the sender itself"),
-            Rejection::Because(why) => f.write_str(why),
-        }
-    }
-}
-
-/// For so long a stranger is not told of again.
-const TOLD_AGAIN: Duration = Duration::from_secs(60);
-
-/// Of how many strangers a node tells within that time: more are an attack, and its operator knows.
-const STRANGERS_MAX: usize = 256;
-
-/// What the operator was told of others that do not belong here. Each ping of theirs would be a line in the log.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Strangers {
-    told: BTreeMap<(EphemeralId, Oddity), Time>,
-}
-
-/// What is odd about a stranger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Oddity {
-    OtherCluster,
-    DuplicateId,
-}
-
-impl Strangers {
-    /// Whether this is worth telling, and remembers that it was told.
-    fn is_news(&mut self, now: Time, node: &Node, oddity: Oddity) -> bool {
-        let stranger = (node.ephemeral_id.clone(), oddity);
-        let is_old = |told: &Time| now < *told + TOLD_AGAIN;
-        if self.told.get(&stranger).is_some_and(is_old) {
-            return false;
-        }
-        if self.told.len() >= STRANGERS_MAX {
-            self.told.retain(|_, told| is_old(told));
-        }
-        let has_room = self.told.len() < STRANGERS_MAX;
-        if has_room {
-            self.told.insert(stranger, now);
-        }
-        has_room
-    }
-}
 
 impl Zen {
     /// Why a message is not considered, if it is not.
@@ -212,37 +132,5 @@ fn is_from_master(message: &Message) -> bool {
         | Message::Gone
         | Message::Answered(_)
         | Message::Rejected(_) => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cluster::Roles;
-
-    fn node(process: usize) -> Node {
-        Node {
-            id: "a".into(),
-            ephemeral_id: process.to_string().into(),
-            name: "a".into(),
-            address: "h:1".into(),
-            roles: Roles::ALL,
-            attributes: Arc::default(),
-            version: "6.8.23".into(),
-        }
-    }
-
-    #[test]
-    fn a_stranger_is_told_of_once_a_minute_and_many_strangers_are_forgotten() {
-        let (mut strangers, start) = (Strangers::default(), Time::ZERO);
-        assert!(strangers.is_news(start, &node(0), Oddity::OtherCluster));
-        assert!(strangers.is_news(start, &node(0), Oddity::DuplicateId));
-        assert!(!strangers.is_news(start + TOLD_AGAIN / 2, &node(0), Oddity::OtherCluster));
-        assert!(strangers.is_news(start + TOLD_AGAIN, &node(0), Oddity::OtherCluster));
-        let later = start + TOLD_AGAIN * 3;
-        let told =
-            (0..10 * STRANGERS_MAX).filter(|other| strangers.is_news(later, &node(*other), Oddity::OtherCluster));
-        assert_eq!(told.count(), STRANGERS_MAX);
-        assert!(strangers.is_news(later + TOLD_AGAIN, &node(9 * STRANGERS_MAX), Oddity::OtherCluster));
     }
 }

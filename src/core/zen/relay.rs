@@ -4,10 +4,10 @@
 //! gives what they ask to a node that follows the master, which passes it on as it is and brings the answer back; names
 //! (`slots`) keep a change that is sent both ways from being carried out twice. Elasticsearch has nothing of the kind.
 
-use super::client_requests::Placed;
+use super::ask::{Ask, Placed};
 use super::message::{Message, PeerStatus, Sender};
 use super::node::NodeState;
-use super::{Ask, CallPurpose, Mode, Zen};
+use super::{CallPurpose, Mode, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effects, Exchange, Failure, Ticket, Time};
 use crate::service::Answer;

@@ -3,10 +3,8 @@
 //! A role borrows what its mode keeps and what all modes share, for as long as one input is handled. It never changes the mode:
 //! it says what comes next, and `transitions` carries that out.
 
-use super::leading::Leadership;
-use super::leave::Successor;
-use super::mode::{Candidacy, Following, Joining};
-use super::node::NodeState;
+use super::mode::{Candidacy, Following, Joining, Leadership};
+use super::node::{NodeState, Successor};
 use super::quorum::BootstrapSet;
 use super::{Mode, Zen};
 use crate::cluster::{Node, Term};

@@ -2,10 +2,7 @@
 //!
 //! Zen's timeouts were thirty seconds, which no link took; shorter ones are raised here where a link needs it.
 
-use super::node::NodeState;
-use super::{Note, Zen};
-use crate::cluster::{Address, ClusterState, Node};
-use crate::protocol::{Effects, Time};
+use crate::cluster::{Address, ClusterState};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -54,7 +51,7 @@ impl RoundTrips {
     }
 
     /// Twice what the last answers of a peer took at the least.
-    fn needed(&self, peer: &Address) -> Duration {
+    pub(super) fn needed(&self, peer: &Address) -> Duration {
         self.of.get(peer).map_or(Duration::ZERO, |known| (known.fastest() * 2).min(RAISED_MAX))
     }
 
@@ -64,7 +61,7 @@ impl RoundTrips {
     }
 
     /// Whether it is news that the timeout is too short for a peer.
-    fn is_news(&mut self, peer: &Address, is_short: bool) -> bool {
+    pub(super) fn is_news(&mut self, peer: &Address, is_short: bool) -> bool {
         let Some(known) = self.of.get_mut(peer) else {
             return false;
         };
@@ -78,36 +75,6 @@ impl RoundTrips {
 pub(super) fn intake_time(state: &ClusterState) -> Duration {
     let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
     Duration::from_micros(bytes.saturating_mul(1_000_000) / INTAKE_RATE_MIN)
-}
-
-impl NodeState {
-    /// A peer answered what was asked then. The operator is told of a timeout that the link is too slow for.
-    pub(super) fn note_round_trip(&mut self, now: Time, node: &Node, asked: Time, out: &mut Effects<Zen>) {
-        if now < self.doubts_until {
-            return;
-        }
-        self.round_trips.note(&node.address, now.since(asked));
-        let (set, needed) = (self.tuning.fd_ping_timeout, self.round_trips.needed(&node.address));
-        if self.round_trips.is_news(&node.address, needed > set) {
-            out.note(Note::TimeoutRaised { node: node.clone().into(), round_trip: needed / 2, set, to: needed });
-        }
-    }
-
-    /// How long an answer of a peer takes, if the fault detectors are set to wait for less than it needs.
-    pub(super) fn long_round_trip(&self, peer: &Address) -> Duration {
-        let needed = self.round_trips.needed(peer);
-        if needed > self.tuning.fd_ping_timeout { needed / 2 } else { Duration::ZERO }
-    }
-
-    /// How long a fault detector waits for an answer of a peer: as it is set, unless the link takes longer.
-    pub(super) fn fd_timeout(&self, peer: &Address) -> Duration {
-        self.answer_timeout(peer, self.tuning.fd_ping_timeout)
-    }
-
-    /// How long an answer of a peer is waited for.
-    pub(super) fn answer_timeout(&self, peer: &Address, set: Duration) -> Duration {
-        self.round_trips.at_least(peer, set)
-    }
 }
 
 #[cfg(test)]

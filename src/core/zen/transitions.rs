@@ -3,9 +3,9 @@
 //! What only one mode does is done as that role; it says what comes after the mode, and that is carried out here. What the next
 //! mode begins with stands in its own files. Mirrors `ZenDiscovery.rejoin` (6.8).
 
+use super::ask::Origin;
 use super::finding::Seeking;
-use super::leading::{Leadership, Origin};
-use super::mode::{Candidacy, Following, Joining};
+use super::mode::{Candidacy, Following, Joining, Leadership};
 use super::quorum::BootstrapSet;
 use super::role::{Flow, Kept, Next, Outcome, Role};
 use super::rules::Protection;

@@ -1,10 +1,10 @@
 //! Gathers what explains a master or the want of one. Decides nothing and words nothing.
 
 use super::super::elect::Seen;
-use super::super::finding::search::{Mishap, Target};
-use super::super::leading::{Leadership, Peer, TurnedAway};
 use super::super::mode::Stance;
+use super::super::mode::leadership::{Leadership, Peer, TurnedAway};
 use super::super::quorum::BootstrapSet;
+use super::super::search::{Mishap, Target};
 use super::super::{NodeState, Rejection};
 use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota, Straggler, advice, words};
 use crate::cluster::{Address, Node, NodeId, StateId, VotingSet};

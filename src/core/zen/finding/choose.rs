@@ -2,13 +2,13 @@
 //!
 //! What the answers mean is decided by the pure functions of `elect`. Mirrors `ZenDiscovery.findMaster` (6.8).
 
-use super::search::Target;
 use crate::cluster::Term;
 use crate::protocol::Time;
 use crate::zen::elect::{self, Candidate, Choice, Seen};
 use crate::zen::mode::Stance;
 use crate::zen::node::NodeState;
 use crate::zen::rules::Protection;
+use crate::zen::search::Target;
 use crate::zen::{Bootstrap, Timer, Tuning};
 use std::collections::BTreeSet;
 use std::time::Duration;

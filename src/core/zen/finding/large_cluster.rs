@@ -5,12 +5,12 @@
 //! pings everybody.
 
 use super::Seeking;
-use super::search::{Search, Target, sees};
 use crate::cluster::Address;
 use crate::zen::elect::Candidate;
 use crate::zen::mode::Stance;
 use crate::zen::node::NodeState;
 use crate::zen::role::{Flow, Role, STAYS};
+use crate::zen::search::{Search, Target, sees};
 use crate::zen::{Timer, Tuning};
 use std::time::Duration;
 

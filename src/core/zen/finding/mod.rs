@@ -7,7 +7,6 @@
 mod choose;
 mod large_cluster;
 mod round;
-pub(super) mod search;
 
 use super::Timer;
 use super::elect::{Candidate, Choice};

@@ -5,13 +5,13 @@
 //! (6.8).
 
 use super::Seeking;
-use super::search::{Mishap, Search, Target};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effect, Time};
 use crate::zen::elect::Seen;
 use crate::zen::message::{Message, PeerStatus, Sender};
 use crate::zen::ping::MENTIONED_MAX;
 use crate::zen::role::{Flow, Role, STAYS};
+use crate::zen::search::{Mishap, Search, Target};
 use crate::zen::{CallPurpose, REMEMBERED_MAX, Rejection, Timer};
 use std::collections::BTreeSet;
 use std::sync::Arc;

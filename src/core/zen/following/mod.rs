@@ -8,7 +8,7 @@ mod detour;
 mod fault_detection;
 mod silence;
 
-use super::client_requests::Placed;
+use super::ask::Placed;
 use super::message::Message;
 use super::mode::Following;
 use super::role::Role;

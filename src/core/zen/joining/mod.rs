@@ -5,9 +5,9 @@
 //! bound a join neither to a term nor to one election.
 
 use super::elect::Candidate;
-use super::leave::Successor;
 use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::Joining;
+use super::node::Successor;
 use super::role::{Flow, Next, Role, STAYS};
 use super::rules::Protection;
 use super::{CallPurpose, Note, Timer};

@@ -3,11 +3,12 @@
 //! What is committed is certain; how many nodes show it already is another question, and how long a client waits for the
 //! answer is its own. Mirrors `AckedClusterStateTaskListener` and `MasterService.AckCountDownListener` (6.8).
 
-use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Succession, Waiting};
 use crate::cluster::{NodeId, Remembered, RequestOutcome, StateId};
 use crate::protocol::Time;
 use crate::service::Answer;
 use crate::zen::Timer;
+use crate::zen::ask::Origin;
+use crate::zen::mode::leadership::{Awaiting, Finished, Leadership, Peer, Succession, Waiting};
 use crate::zen::role::Role;
 use std::collections::{BTreeSet, VecDeque};
 use std::mem;

@@ -3,13 +3,13 @@
 //! What an accepted joiner becomes is a task, run in `tasks`. Mirrors `MembershipAction` and
 //! `NodeJoinController.JoinTaskExecutor` (6.8), which tried a connection that the joiner itself had opened.
 
-use super::leadership::{Joined, Leadership, Peer, TurnedAway};
 use crate::cluster::Node;
 use crate::protocol::{Exchange, Failure, Time};
 use crate::service::Task;
 use crate::zen::explain::UNREACHED;
 use crate::zen::message::{Join, JoinAnswer, Message, PeerStatus};
 use crate::zen::mode::Stance;
+use crate::zen::mode::leadership::{Joined, Leadership, Peer, TurnedAway};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, REMEMBERED_MAX, Timer};

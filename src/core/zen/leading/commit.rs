@@ -3,10 +3,10 @@
 //! How a state gets to them stands in `publish`, what follows from a commit in the files that it calls. Mirrors
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
-use super::leadership::Leadership;
 use crate::cluster::{ClusterState, Node, NodeId, StateId};
 use crate::protocol::Effects;
 use crate::zen::message::Message;
+use crate::zen::mode::leadership::Leadership;
 use crate::zen::node::NodeState;
 use crate::zen::quorum::Requirement;
 use crate::zen::role::{Flow, Next, Role, STAYS};

@@ -3,12 +3,12 @@
 //! A link that breaks makes a node be probed at once; silence counts only while this node itself was not stalled. Mirrors
 //! `NodesFaultDetection` (6.8).
 
-use super::leadership::{Leadership, Peer};
 use crate::cluster::{Address, NodeId};
 use crate::protocol::{Failure, Time};
 use crate::service::Task;
 use crate::zen::fault_detection::out_of_patience;
 use crate::zen::message::{Message, Report};
+use crate::zen::mode::leadership::{Leadership, Peer};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, PingKind, Timer};

@@ -2,35 +2,14 @@
 //!
 //! The rules stand in the `gateway` above. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
 
-use super::leadership::Leadership;
 use crate::cluster::{Block, ClusterState, EphemeralId, Node, Nodes};
-use crate::protocol::Time;
 use crate::service::{Task, restore_settings};
 use crate::zen::gateway::Readiness;
+use crate::zen::mode::leadership::Leadership;
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::{Note, Timer};
 use std::collections::BTreeSet;
-use std::hash::Hash;
 use std::sync::Arc;
-
-/// How far a master is with giving the state back.
-#[derive(Clone, Debug, Default, Hash)]
-pub struct Recovery {
-    /// Until when more nodes are waited for.
-    due: Option<Time>,
-    /// Whether it is given back with the next publish.
-    is_asked: bool,
-    /// Processes that the state of before still names and that neither joined nor were seen to follow since.
-    absent: BTreeSet<EphemeralId>,
-}
-
-impl Recovery {
-    /// A process follows this master; tells whether that is news. Who gave its vote after others had won it follows without
-    /// joining.
-    pub(super) fn has_come(&mut self, process: &EphemeralId) -> bool {
-        self.absent.remove(process)
-    }
-}
 
 impl Role<'_, Leadership> {
     /// After a full restart: prepares the first state of a mastership, which users get at once if nothing is to be waited for.

@@ -6,56 +6,14 @@
 //! asked. Whoever is elected instead is elected later than that, and counts from later still. A lease that has run out
 //! ends with a task, and from the moment at which that is queued on it is not kept alive any more. Zen had no leases.
 
-use super::leadership::Leadership;
 use crate::cluster::{Holding, Lease, Table, Token};
-use crate::protocol::Time;
 use crate::service::{Answer, Refusal, Task};
 use crate::zen::Timer;
+use crate::zen::mode::leadership::Leadership;
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{Hash, Hasher};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// When the leases run out that are held.
-#[derive(Clone, Debug, Default)]
-pub struct Deadlines {
-    /// When each runs out, unless it is kept alive.
-    due: BTreeMap<Token, Time>,
-    /// Those that have run out; a task ends them.
-    ending: BTreeSet<Token>,
-    /// The leases that this is in step with.
-    known: Table<Arc<str>, Lease>,
-}
-
-/// The committed leases themselves are hashed as a part of their state.
-impl Hash for Deadlines {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (&self.due, &self.ending).hash(hasher);
-    }
-}
-
-impl Deadlines {
-    /// Takes the committed leases over: what is new runs from now on, unless it is known to be older.
-    fn follow(&mut self, now: Time, leases: &Table<Arc<str>, Lease>, is_anew: bool) {
-        if self.known.ptr_eq(leases) {
-            return;
-        }
-        let due = |lease: &Lease| if is_anew { now + lease.ttl } else { now };
-        let held: BTreeMap<Token, Time> = leases.values().map(|lease| (lease.token, due(lease))).collect();
-        self.due.retain(|token, _| held.contains_key(token));
-        self.ending.retain(|token| held.contains_key(token));
-        for (token, due) in held {
-            self.due.entry(token).or_insert(due);
-        }
-        self.known = leases.clone();
-    }
-
-    /// When the next one runs out.
-    fn next(&self) -> Option<Time> {
-        self.due.iter().filter(|(token, _)| !self.ending.contains(token)).map(|(_, due)| *due).min()
-    }
-}
 
 impl Role<'_, Leadership> {
     /// After a commit: counts the time of new leases, and no longer that of ended ones.

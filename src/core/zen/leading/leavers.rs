@@ -2,12 +2,12 @@
 //!
 //! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
 
-use super::leadership::{Leadership, Leaver, Peer};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Exchange;
 use crate::service::Task;
 use crate::zen::PingKind;
 use crate::zen::message::Message;
+use crate::zen::mode::leadership::{Leadership, Leaver, Peer};
 use crate::zen::quorum::Requirement;
 use crate::zen::role::{Flow, Role, STAYS};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! A node that leads: one folder for all that only a master does.
 //!
-//! What it begins and ends with and what it does next stand here, what it keeps in `leadership`. Its task queue is in `tasks`, the
+//! What it begins and ends with and what it does next stand here, what it keeps in `mode/leadership`. Its task queue is in `tasks`, the
 //! two phases of a publish in `publish` and `commit`; which voting set comes next in `propose`, higher terms in `term_bump`. Who
 //! becomes a member is decided in `admit`, who is one no more in `fault_detection` and `leavers`, who leads next in
 //! `succession`; `read`, `lease` and `acks` serve clients. Mirrors
@@ -11,21 +11,19 @@ mod admit;
 mod commit;
 mod fault_detection;
 mod gateway;
-mod leadership;
 mod lease;
 mod leavers;
 mod propose;
 mod publish;
 mod read;
-mod sent;
-pub(super) mod steps;
 mod succession;
 mod tasks;
 mod term_bump;
-pub(super) use leadership::{Leadership, Origin, Peer, TurnedAway};
 
+use super::ask::Origin;
 use super::message::Message;
 use super::mode::Ballot;
+use super::mode::leadership::{Joined, Leadership, Peer, Publish, Waiter};
 use super::node::NodeState;
 use super::quorum::{Requirement, next_voting_set};
 use super::role::{Flow, Next, Role, STAYS};
@@ -35,7 +33,6 @@ use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Task};
 use acks::told;
-use leadership::{Joined, Publish, Waiter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,9 +4,9 @@
 //! majority, so it counts only on nodes that have stored a state since the last failure. Nobody votes in the set of the
 //! state that takes it in. Zen had a number in its place.
 
-use super::leadership::Leadership;
 use crate::cluster::{ClusterState, NodeId, VotingSet};
 use crate::zen::PingKind;
+use crate::zen::mode::leadership::Leadership;
 use crate::zen::quorum::next_voting_set;
 use crate::zen::role::Role;
 use crate::zen::rules::Protection;

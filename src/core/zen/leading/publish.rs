@@ -5,15 +5,15 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
-use super::steps::Steps;
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Failure, Time};
 use crate::service::Task;
 use crate::zen::message::{Message, Report};
+use crate::zen::mode::leadership::{Finished, Joined, Leadership, Peer, Publish};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::round_trip::intake_time;
 use crate::zen::rules::Protection;
+use crate::zen::steps::Steps;
 use crate::zen::{CallPurpose, PingKind, Timer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;

@@ -4,11 +4,12 @@
 //! committed set has said, asked after the read arrived, that it is in that term with the vote given to this master. A
 //! deposed master can get no such majority. Zen had no such reads.
 
-use super::leadership::{Leadership, Origin, PendingRead};
 use crate::cluster::{BlockLevel, ClusterState, NodeId, VotingSet};
 use crate::protocol::Time;
 use crate::service::limits::{RANGE_BYTES_MAX, RANGE_MAX};
 use crate::service::{Answer, Query, Refusal};
+use crate::zen::ask::Origin;
+use crate::zen::mode::leadership::{Leadership, PendingRead};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{PingKind, Timer};

@@ -2,12 +2,13 @@
 //!
 //! A master votes for its best follower in the next term and asks it to stand. Zen had no hand-over.
 
-use super::leadership::{Leadership, Origin, Peer, Succession};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Effect;
 use crate::service::{Answer, Refusal};
-use crate::zen::leave::Successor;
+use crate::zen::ask::Origin;
 use crate::zen::message::Message;
+use crate::zen::mode::leadership::{Leadership, Peer, Succession};
+use crate::zen::node::Successor;
 use crate::zen::role::{Flow, Next, Role, STAYS};
 use crate::zen::{Note, Timer};
 use std::collections::{BTreeMap, BTreeSet};

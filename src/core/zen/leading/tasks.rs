@@ -3,11 +3,11 @@
 //! What carries a batch out is pure and stands in `service`; the state that it makes goes out by `publish`. Mirrors
 //! `MasterService` and `TaskBatcher` (6.8).
 
-use super::leadership::{Finished, Leadership, Origin, PendingRead, Waiter};
 use crate::cluster::{ClusterState, VotingSets};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Batch, PendingTask, Priority, Question, Queued, Refusal, Task};
-use crate::zen::client_requests::Placed;
+use crate::zen::ask::{Origin, Placed};
+use crate::zen::mode::leadership::{Finished, Leadership, PendingRead, Waiter};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{Note, Timer};

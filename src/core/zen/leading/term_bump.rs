@@ -3,9 +3,9 @@
 //! Members of a higher term refuse every state of this one, so the master takes theirs, with the votes of a quorum. Zen had no
 //! terms.
 
-use super::leadership::{Leadership, TermBump};
 use crate::cluster::{Node, Term};
 use crate::zen::message::Message;
+use crate::zen::mode::leadership::{Leadership, TermBump};
 use crate::zen::role::Role;
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, Timer};

@@ -1,4 +1,4 @@
-//! The life of a node.
+//! The life of a node, and what it keeps in each mode.
 //!
 //! ```text
 //!               ┌──────────────── a better candidate, an active master ───────────────┐
@@ -11,8 +11,14 @@
 //! ```
 //!
 //! A state of a master of the own term or a higher one makes every node a follower, whatever its mode.
+//! What is done with what a mode keeps stands in the folders of the modes.
 
-use super::leading::Leadership;
+mod deadlines;
+pub(super) mod leadership;
+mod sent;
+
+pub(super) use leadership::Leadership;
+
 use super::quorum::BootstrapSet;
 use crate::cluster::{Node, NodeId, StateId, Term};
 use crate::protocol::Time;

@@ -1,15 +1,15 @@
-//! What a master keeps while it leads. Plain data; what is done with it stands in the files beside this one.
+//! What a master keeps while it leads. Plain data; what is done with it stands in `leading`.
 
-use super::gateway::Recovery;
-use super::lease::Deadlines;
+use super::deadlines::Deadlines;
 use super::sent::Sent;
-use super::steps::Steps;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
-use crate::protocol::{Exchange, Ticket, Time};
+use crate::protocol::{Exchange, Time};
 use crate::service::{Query, Queue, Queued};
+use crate::zen::ask::Origin;
 use crate::zen::message::Body;
 use crate::zen::quorum::BootstrapSet;
 use crate::zen::setbacks::Setbacks;
+use crate::zen::steps::Steps;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -287,17 +287,6 @@ impl Peer {
     }
 }
 
-/// Who waits for a task.
-#[derive(Clone, Debug, Hash)]
-pub enum Origin {
-    /// A client of this node.
-    Client(Ticket),
-    /// Another node, for a client of its own.
-    Node(Exchange),
-    /// Nobody: the protocol wants it.
-    Nobody,
-}
-
 /// Who waits for a task, since when and until when.
 #[derive(Clone, Debug, Hash)]
 pub struct Waiter {
@@ -356,7 +345,7 @@ pub struct Publish {
 
 impl Publish {
     /// The steps up to this state.
-    pub(super) fn steps_on(self) -> Steps {
+    pub(in crate::zen) fn steps_on(self) -> Steps {
         let mut steps = self.steps;
         steps.push(self.diff);
         steps
@@ -420,4 +409,23 @@ pub struct Succession {
     pub origin: Origin,
     /// Until when it waits for a successor to catch up.
     pub until: Time,
+}
+
+/// How far a master is with giving the state back.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Recovery {
+    /// Until when more nodes are waited for.
+    pub(in crate::zen) due: Option<Time>,
+    /// Whether it is given back with the next publish.
+    pub(in crate::zen) is_asked: bool,
+    /// Processes that the state of before still names and that neither joined nor were seen to follow since.
+    pub(in crate::zen) absent: BTreeSet<EphemeralId>,
+}
+
+impl Recovery {
+    /// A process follows this master; tells whether that is news. Who gave its vote after others had won it follows without
+    /// joining.
+    pub(in crate::zen) fn has_come(&mut self, process: &EphemeralId) -> bool {
+        self.absent.remove(process)
+    }
 }

@@ -1,14 +1,14 @@
 //! What a node knows of the others while it looks for a master: the hosts of the present round and what they said.
 //!
-//! Plain data that keeps its own counts. How it is gathered stands in `round`, what follows from it in `choose`. Mirrors
+//! Plain data that keeps its own counts. How it is gathered stands in `finding/round`, what follows from it in `finding/choose`. Mirrors
 //! `UnicastZenPing.PingingRound` and `ZenPing.PingCollection` (6.8).
 
+use super::Rejection;
+use super::elect::Seen;
+use super::message::PeerStatus;
+use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
 use crate::protocol::{Failure, Time, Unresolved};
-use crate::zen::Rejection;
-use crate::zen::elect::Seen;
-use crate::zen::message::PeerStatus;
-use crate::zen::quorum::BootstrapSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::mem;
@@ -19,7 +19,7 @@ const WIDENED_MAX: u32 = 16;
 
 /// A host of the present round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::zen) enum Target {
+pub(super) enum Target {
     /// It is not pinged, being no concern of this node in a crowd.
     Spared,
     Waiting,
@@ -30,83 +30,83 @@ pub(in crate::zen) enum Target {
 
 /// Why a host is not among those that answered.
 #[derive(Clone, Debug, Hash)]
-pub(in crate::zen) enum Mishap {
+pub(super) enum Mishap {
     Failed(Failure),
     Rejected(Rejection),
 }
 
 /// What a node knows of the others while it follows no master.
 #[derive(Clone, Debug, Default, Hash)]
-pub(in crate::zen) struct Search {
-    pub(in crate::zen) seeds: Vec<Address>,
+pub(super) struct Search {
+    pub(super) seeds: Vec<Address>,
     /// The configured hosts that have no address.
-    pub(in crate::zen) unresolved: Vec<Unresolved>,
+    pub(super) unresolved: Vec<Unresolved>,
     /// Who was configured to be there from the start, if their addresses were looked up.
-    pub(in crate::zen) initial: Option<BootstrapSet>,
-    pub(in crate::zen) is_resolved: bool,
-    pub(in crate::zen) targets: BTreeMap<Address, Target>,
+    pub(super) initial: Option<BootstrapSet>,
+    pub(super) is_resolved: bool,
+    pub(super) targets: BTreeMap<Address, Target>,
     /// What became of the last ping of those hosts of the present round that did not answer it, or the one of the last round.
-    pub(in crate::zen) mishaps: BTreeMap<Address, Mishap>,
-    pub(in crate::zen) waiting: usize,
-    pub(in crate::zen) silent: usize,
-    pub(in crate::zen) spared: usize,
+    pub(super) mishaps: BTreeMap<Address, Mishap>,
+    pub(super) waiting: usize,
+    pub(super) silent: usize,
+    pub(super) spared: usize,
     /// In a crowd the last of the first hosts.
-    pub(in crate::zen) front: Option<Address>,
+    pub(super) front: Option<Address>,
     /// In a crowd the last of those who ping everybody, and whom everybody pings; at first these are the first hosts.
-    pub(in crate::zen) reach: Option<Address>,
+    pub(super) reach: Option<Address>,
     /// In a crowd the hosts that cannot lead.
-    pub(in crate::zen) unable: BTreeSet<Address>,
+    pub(super) unable: BTreeSet<Address>,
     /// How many rounds of a crowd came to nothing since there was a master.
-    pub(in crate::zen) widened: u32,
-    pub(in crate::zen) seen: BTreeMap<Address, Seen>,
+    pub(super) widened: u32,
+    pub(super) seen: BTreeMap<Address, Seen>,
     /// The nodes seen that can vote and follow nobody.
-    pub(in crate::zen) backers: BTreeMap<NodeId, Arc<Node>>,
+    pub(super) backers: BTreeMap<NodeId, Arc<Node>>,
     /// Who of those seen names an active master, and how many see a quorum: most answers in a large cluster change neither.
-    pub(in crate::zen) naming: BTreeSet<Address>,
+    pub(super) naming: BTreeSet<Address>,
     /// Who of those seen knows a committed state of the cluster.
-    pub(in crate::zen) formed: BTreeSet<Address>,
-    pub(in crate::zen) seeing: usize,
+    pub(super) formed: BTreeSet<Address>,
+    pub(super) seeing: usize,
     /// How many of those seen stand as candidates.
-    pub(in crate::zen) standing: usize,
-    pub(in crate::zen) since: Time,
+    pub(super) standing: usize,
+    pub(super) since: Time,
     /// Rounds in a row in which most of a crowd said nothing at all, and whether this node waits before the next one.
-    pub(in crate::zen) unheard: u32,
-    pub(in crate::zen) rests: bool,
+    pub(super) unheard: u32,
+    pub(super) rests: bool,
     /// Since when a choice has been possible in this round.
-    pub(in crate::zen) possible: Option<Time>,
+    pub(super) possible: Option<Time>,
     /// A failed attempt is not repeated before this.
-    pub(in crate::zen) not_before: Time,
-    pub(in crate::zen) sees_quorum: bool,
-    pub(in crate::zen) pingers: BTreeMap<Address, Pinger>,
+    pub(super) not_before: Time,
+    pub(super) sees_quorum: bool,
+    pub(super) pingers: BTreeMap<Address, Pinger>,
     /// What the pingers were last told, and how often that has changed.
-    pub(in crate::zen) told: Option<PongSummary>,
-    pub(in crate::zen) changes: u64,
+    pub(super) told: Option<PongSummary>,
+    pub(super) changes: u64,
     /// A master that was lost by silence: its further silence holds nothing up.
-    pub(in crate::zen) dead: Option<Address>,
+    pub(super) dead: Option<Address>,
 }
 
 /// Who pinged, and when.
 #[derive(Clone, Debug, Hash)]
-pub(in crate::zen) struct Pinger {
-    pub(in crate::zen) node: Arc<Node>,
-    pub(in crate::zen) at: Time,
+pub(super) struct Pinger {
+    pub(super) node: Arc<Node>,
+    pub(super) at: Time,
 }
 
 /// The part of a pong whose change is worth telling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::zen) struct PongSummary {
-    pub(in crate::zen) master: Option<NodeId>,
-    pub(in crate::zen) masterless: bool,
-    pub(in crate::zen) sees_quorum: bool,
-    pub(in crate::zen) stands: Option<Term>,
-    pub(in crate::zen) unwell: bool,
-    pub(in crate::zen) hangs: bool,
-    pub(in crate::zen) leaves: bool,
+pub(super) struct PongSummary {
+    pub(super) master: Option<NodeId>,
+    pub(super) masterless: bool,
+    pub(super) sees_quorum: bool,
+    pub(super) stands: Option<Term>,
+    pub(super) unwell: bool,
+    pub(super) hangs: bool,
+    pub(super) leaves: bool,
 }
 
 impl Search {
     /// Takes a host in, or anew.
-    pub(in crate::zen) fn put(&mut self, address: Address, target: Target) {
+    pub(super) fn put(&mut self, address: Address, target: Target) {
         let before = self.targets.insert(address, target);
         self.recount(before, target);
     }
@@ -136,7 +136,7 @@ impl Search {
     }
 
     /// In a crowd more hosts are first ones from the next round on.
-    pub(in crate::zen) fn widen(&mut self) {
+    pub(super) fn widen(&mut self) {
         if self.front.is_some() {
             self.widened = (self.widened + 1).min(WIDENED_MAX);
         }
@@ -199,12 +199,12 @@ impl Search {
         }
     }
 
-    pub(in crate::zen) fn answered(&mut self, address: &Address) {
+    pub(super) fn answered(&mut self, address: &Address) {
         self.mishaps.remove(address);
         self.settle(address, Target::Answered);
     }
 
-    pub(in crate::zen) fn failed(&mut self, address: &Address, mishap: Mishap) {
+    pub(super) fn failed(&mut self, address: &Address, mishap: Mishap) {
         let outcome = match &mishap {
             Mishap::Failed(Failure::Refused | Failure::Reset) => Target::Refused,
             Mishap::Failed(Failure::TimedOut) => Target::Silent,
@@ -226,7 +226,7 @@ impl Search {
         self.mishaps.extend(late.collect::<Vec<_>>());
     }
 
-    pub(in crate::zen) fn see(&mut self, address: Address, seen: Seen, names_master: bool) {
+    pub(super) fn see(&mut self, address: Address, seen: Seen, names_master: bool) {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
             self.seeing -= usize::from(sees(&before.sight));
@@ -252,7 +252,7 @@ impl Search {
         self.seen.insert(address, seen);
     }
 
-    pub(in crate::zen) fn forget(&mut self, address: &Address) {
+    pub(super) fn forget(&mut self, address: &Address) {
         if let Some(seen) = self.seen.remove(address) {
             self.naming.remove(address);
             self.formed.remove(address);
@@ -265,7 +265,7 @@ impl Search {
     /// The nodes of this host that answered on loopback and publish another address: the one, and where they answered. What
     /// listens at a port of the host's own address is what listens there on loopback only if it says so itself; and an
     /// address elsewhere may lead to another node each time.
-    pub(in crate::zen) fn on_loopback(&self, local: &Node) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
+    pub(super) fn on_loopback(&self, local: &Node) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
         let local = Some(&local.address).filter(|local| !local.is_loopback()).map(Address::host);
         let is_one = move |(at, seen): &(&Address, &Seen)| {
             let published = &seen.sight.node.address;
@@ -276,7 +276,7 @@ impl Search {
     }
 
     /// What was answered before this node had a master or was one says nothing about those who have none after that.
-    pub(in crate::zen) fn forget_all(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         self.seen.clear();
         self.backers.clear();
         self.naming.clear();
@@ -292,7 +292,7 @@ impl Search {
     }
 
     /// Whether every target answered or refused; one that is known to be dead need not.
-    pub(in crate::zen) fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         let dead = self.dead.as_ref().and_then(|dead| self.targets.get(dead));
         let excused = usize::from(dead.is_some_and(|dead| matches!(dead, Target::Waiting | Target::Silent)));
         self.is_resolved && self.waiting + self.silent == excused
@@ -300,6 +300,6 @@ impl Search {
 }
 
 /// Whether this is the word of a candidate that could be chosen.
-pub(in crate::zen) fn sees(sight: &PeerStatus) -> bool {
+pub(super) fn sees(sight: &PeerStatus) -> bool {
     sight.sees_quorum && sight.masterless && sight.node.is_master_eligible()
 }

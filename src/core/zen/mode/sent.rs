@@ -2,7 +2,7 @@
 //!
 //! A whole one goes to a node once at a time, as does a large change, and whoever has stored an earlier one gets what differs
 //! from that. How long one may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in
-//! `publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before,
+//! `leading/publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before,
 //! and did not look at what was on its way.
 
 use crate::cluster::{Address, ClusterState, Diff, StateId};
@@ -52,7 +52,7 @@ pub struct Sent {
 
 impl Sent {
     /// Whether a node need not be sent anything yet.
-    pub(super) fn is_under_way(&self, now: Time, to: &Address) -> bool {
+    pub(in crate::zen) fn is_under_way(&self, now: Time, to: &Address) -> bool {
         self.to.get(to).is_some_and(|sent| match sent.open {
             Some(Form::Large) => true,
             Some(Form::Small) => sent.last_at().is_some_and(|at| now < at + DIFF_PATIENCE),
@@ -61,29 +61,29 @@ impl Sent {
     }
 
     /// Since when a whole state or a large change is on its way to a node, if one is.
-    pub(super) fn large_since(&self, to: &Address) -> Option<Time> {
+    pub(in crate::zen) fn large_since(&self, to: &Address) -> Option<Time> {
         self.to.get(to).filter(|sent| sent.is_large()).and_then(SentTo::last_at)
     }
 
     /// Whether a node was sent this state at this time or later: whoever takes none is not sent it over and over.
-    pub(super) fn was_sent(&self, to: &Address, id: StateId, since: Time) -> bool {
+    pub(in crate::zen) fn was_sent(&self, to: &Address, id: StateId, since: Time) -> bool {
         let last = self.to.get(to).and_then(|sent| sent.states.last());
         last.is_some_and(|(state, at)| state.id() == id && *at >= since)
     }
 
     /// Whether this is one of the last states that a node was sent.
-    pub(super) fn has(&self, to: &Address, id: StateId) -> bool {
+    pub(in crate::zen) fn has(&self, to: &Address, id: StateId) -> bool {
         self.to.get(to).is_some_and(|sent| sent.states.iter().any(|(state, _)| state.id() == id))
     }
 
     /// What makes `state` of the one that a node has stored, if that is one of the last that it was sent.
-    pub(super) fn diff(&self, to: &Address, stored: StateId, state: &ClusterState) -> Option<Diff> {
+    pub(in crate::zen) fn diff(&self, to: &Address, stored: StateId, state: &ClusterState) -> Option<Diff> {
         let mut known = self.to.get(to)?.states.iter().map(|(state, _)| state);
         known.find(|state| state.id() == stored).map(|stored| Diff::between(stored, state))
     }
 
     /// A state is sent to a node.
-    pub(super) fn send(&mut self, now: Time, to: &Address, state: Arc<ClusterState>, body: &Body) {
+    pub(in crate::zen) fn send(&mut self, now: Time, to: &Address, state: Arc<ClusterState>, body: &Body) {
         if self.to.len() >= REMEMBERED_MAX && !self.to.contains_key(to) {
             self.to.pop_first();
         }
@@ -96,14 +96,14 @@ impl Sent {
     }
 
     /// The outcome of what was sent to a node at this time is known.
-    pub(super) fn end(&mut self, to: &Address, at: Time) {
+    pub(in crate::zen) fn end(&mut self, to: &Address, at: Time) {
         if let Some(sent) = self.to.get_mut(to).filter(|sent| sent.last_at() == Some(at)) {
             sent.open = None;
         }
     }
 
     /// A node could make nothing of the last change that it was sent: it has another state than that was made from.
-    pub(super) fn note_refused(&mut self, to: &Address) {
+    pub(in crate::zen) fn note_refused(&mut self, to: &Address) {
         if let Some(sent) = self.to.get_mut(to).filter(|sent| sent.open.is_none()) {
             sent.states.pop();
         }
@@ -111,7 +111,7 @@ impl Sent {
 
     /// A node says what it has stored: it has no earlier one any more. If the last one was large, it may have come from
     /// elsewhere.
-    pub(super) fn note_stored(&mut self, to: &Address, id: StateId) {
+    pub(in crate::zen) fn note_stored(&mut self, to: &Address, id: StateId) {
         let Some(sent) = self.to.get_mut(to) else {
             return;
         };
@@ -123,7 +123,7 @@ impl Sent {
     }
 
     /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way.
-    pub(super) fn keep(&mut self, is_kept: impl Fn(&Address) -> bool) {
+    pub(in crate::zen) fn keep(&mut self, is_kept: impl Fn(&Address) -> bool) {
         self.to.retain(|to, sent| sent.is_large() || is_kept(to));
     }
 }

@@ -60,7 +60,7 @@ fn bytes(step: &Diff) -> usize {
 }
 
 /// The states that steps make of one, in their order; none if they do not belong to it.
-pub(in crate::zen) fn passed(base: &ClusterState, steps: &[Arc<Diff>]) -> Vec<Arc<ClusterState>> {
+pub(super) fn passed(base: &ClusterState, steps: &[Arc<Diff>]) -> Vec<Arc<ClusterState>> {
     let mut states: Vec<Arc<ClusterState>> = Vec::new();
     for step in steps.iter().take(STEPS_MAX) {
         match step.apply(states.last().map_or(base, |last| last)) {
