@@ -1,9 +1,9 @@
 //! The commands that make certificates: typed where the authority's key is kept, and brought to where they are read.
 
-use super::case::{Case, quoted};
-use super::{Certificate, Mend, Report};
+use super::case::Case;
+use super::shell::quoted;
+use super::{Certificate, Credentials, Mend, Origin, Report};
 use crate::cluster::is_loopback;
-use serde::{Deserialize, Serialize};
 
 /// Where the key of an authority is kept, if a node cannot tell.
 const SOMEWHERE: &str = "the host that keeps ca.key";
@@ -13,16 +13,6 @@ const ALL: [&str; 7] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt"
 
 /// What of it one authority makes for one host.
 const CERTIFICATES: [&str; 4] = ["node.crt", "node.key", "http.crt", "http.key"];
-
-/// Where certificates were made: the directory with the key of their authority.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The directory.
-    pub directory: String,
-    /// The host that it is on, if the key is not to be seen where the node runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
 
 /// The command that makes what the nodes of some hosts need.
 pub(super) fn setup<'a>(report: &Report, options: &str, hosts: impl IntoIterator<Item = &'a str>) -> String {
@@ -117,7 +107,7 @@ pub(super) fn adopted(case: &Case<'_>, report: &Report) -> Option<Mend> {
 }
 
 /// Makes anew what the asked node reads in the directory of its host, where its neighbours have theirs beside.
-pub(super) fn equipped_beside(case: &Case<'_>, neighbours: &super::Credentials) -> Option<Mend> {
+pub(super) fn equipped_beside(case: &Case<'_>, neighbours: &Credentials) -> Option<Mend> {
     let (host, origin) = (case.me.explanation.node.host(), neighbours.origin.as_ref());
     let home = |certificate: &str| Some(certificate.rsplit_once('/')?.0.to_owned());
     let read = home(case.me.facts.credentials.certificate.as_ref()?)?;

@@ -1,11 +1,9 @@
 //! Why two nodes do not believe each other, as one of them finds it at the other.
 //!
-//! Which of them is the odd one is decided in `credentials`.
+//! Which of them is the odd one is decided in `unbelieved`.
 
-use super::case::{Case, verdict};
-use super::certify::equipped_anew;
-use super::credentials::{Credentials, in_place, security};
-use super::{Certainty, Code, Mend, Verdict, Worth};
+use super::credentials::security;
+use super::{Credentials, Mend};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -122,54 +120,4 @@ pub(super) fn named_again(bare: &Bare, address: &Address) -> Option<Mend> {
     let (key, worth) = security(&bare.unnamed)?;
     let line = Mend::setting(key, &worth, bare.file.clone()).about(&bare.name);
     Some(Mend { host: Some(address.host().to_owned()), ..line })
-}
-
-/// A node whose certificate the right authority made, for another host or cluster than that which it is of.
-pub(super) fn made_for_another(case: &Case<'_>, address: &Address) -> Option<Verdict> {
-    let found = case.distrust(address)?;
-    let (name, own) = (case.name_at(address), case.name(case.me));
-    let cluster = case.me.explanation.cluster_name.as_str();
-    let (code, summary, mend) = match found {
-        Distrust::OfHost(made_for) => {
-            let summary = format!(
-                "the certificate of {name} was made for [{made_for}], and it is at [{}]: no other node believes it",
-                address.host()
-            );
-            (Code::AuthoritiesDiffer, summary, equipped_anew(case, case.me, (made_for, address.host())))
-        }
-        Distrust::OfCluster(made_for) => {
-            let summary = format!(
-                "the certificate of {name} was made for a node of cluster [{made_for}], and {own} is of [{cluster}]"
-            );
-            (Code::WrongClusterName, summary, None)
-        }
-        Distrust::RefusesCluster => {
-            let summary = format!(
-                "{name} has a certificate of cluster [{cluster}] and refuses those of other nodes of it: its cluster.name is another"
-            );
-            (Code::WrongClusterName, summary, there(case, address, "cluster.name", &Worth::Text(cluster.to_owned())))
-        }
-        Distrust::OtherSecret
-        | Distrust::NoSecret
-        | Distrust::OtherAuthority(_)
-        | Distrust::RefusesAuthority
-        | Distrust::Unsecured(_)
-        | Distrust::LapsedCertificate
-        | Distrust::EarlyCertificate(_)
-        | Distrust::ClockBehind(_)
-        | Distrust::OtherTime => return None,
-    };
-    let evidence = case.says(case.me, format!("[{address}] {}", found.seen(&case.me.facts.credentials)));
-    let mend = mend.map(|mend| mend.about(&name));
-    Some(verdict(code, &name, summary).because(evidence).mended(mend).only(Certainty::Likely))
-}
-
-/// A setting of a node on another host: as its files are where the asked one has them, so is its configuration.
-pub(super) fn there(case: &Case<'_>, address: &Address, key: &str, worth: &Worth) -> Option<Mend> {
-    if let Some(known) = case.neighbour_at(address) {
-        return Some(case.set_sibling(known, key, worth));
-    }
-    let host = address.host();
-    let file = case.me.facts.file.as_deref().map(|file| in_place(file, case.me.explanation.node.host(), host));
-    Some(Mend { host: Some(host.to_owned()), ..Mend::setting(key, worth, file) })
 }

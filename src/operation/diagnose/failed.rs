@@ -2,8 +2,7 @@
 //! its own there is nobody else who could say why a node is not there.
 
 use super::case::{Case, verdict};
-use super::obstacle::Obstacle;
-use super::{Code, Evidence, Mend, Report, Verdict, Worth};
+use super::{Code, Evidence, Mend, Obstacle, Report, Verdict, Worth};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,10 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
-use super::case::{Case, HOSTS, called, quoted, verdict};
+use super::case::{Case, HOSTS, called, verdict};
 use super::elsewhere::{began_anew, is_left_behind};
 use super::kin::{is_meant, lie_side_by_side};
 use super::reach::PROVIDER;
+use super::shell::quoted;
 use super::start::{as_user, until_ended};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};

@@ -1,6 +1,7 @@
 //! The mends of a case: the lines that start nodes, change their settings, or are typed on their hosts.
 
-use super::case::{Case, HOSTS, Known, quoted};
+use super::case::{Case, HOSTS, Known};
+use super::shell::quoted;
 use super::start::stopped;
 use super::{Mend, Process, Report, Start, Verdict, Worth};
 use crate::cluster::{Address, is_loopback};

@@ -15,8 +15,10 @@ mod distant;
 mod distrust;
 mod elsewhere;
 mod failed;
+mod hindered;
 mod identity;
 mod kin;
+mod launch;
 mod mends;
 mod node;
 mod obstacle;
@@ -26,29 +28,32 @@ mod reach;
 mod renumbered;
 mod security;
 mod seeds;
+mod shell;
 mod sibling;
-mod slip;
 mod standing;
 mod start;
 #[cfg(test)]
 mod tests;
+mod unbelieved;
+mod worth;
 mod yaml;
 
-pub use case::quoted;
-pub use certify::{Origin, Renewal};
+pub use certify::Renewal;
 pub use clock::SET_CLOCK;
 pub use code::Code;
-pub use credentials::Credentials;
+pub use credentials::{Credentials, Origin};
 pub use distant::Distant;
 pub use distrust::{Bare, Distrust};
 pub use failed::{FailedStart, own_fault};
 pub use kin::{is_ours, looks_for};
+pub use launch::{Launch, Variable};
 pub use node::moved;
-pub use obstacle::Obstacle;
+pub use obstacle::{Obstacle, Slip};
 pub use seeds::hosts_meant;
+pub use shell::quoted;
 pub use sibling::Sibling;
-pub use slip::Slip;
-pub use start::{Launch, Start, Variable, Worth, ended};
+pub use start::{Start, ended};
+pub use worth::Worth;
 pub use yaml::yaml;
 
 use crate::cluster::{Address, NodeId};
@@ -506,7 +511,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(elsewhere::of_elsewhere(&case));
     verdicts.extend(security::of_certificates(&case));
     verdicts.extend(identity::of_identity(&case));
-    verdicts.extend(credentials::of_credentials(&case));
+    verdicts.extend(unbelieved::of_unbelieved(&case));
     verdicts.extend(clock::untimely(&case));
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
@@ -517,7 +522,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
         verdicts.retain(|verdict| !is_absence(verdict.code));
         verdicts.push(found);
     }
-    let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
+    let mut verdicts = hindered::told(&case, verdicts);
     let failed = failed::of_failed_starts(&case, &verdicts);
     verdicts.extend(failed);
     // A seed host may be left of another time: it is named only where nothing else tells why so few are there.

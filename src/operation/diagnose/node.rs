@@ -1,7 +1,8 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
-use super::case::{Case, quoted, verdict};
+use super::case::{Case, verdict};
 use super::reach::other_disk;
+use super::shell::quoted;
 use super::{Certainty, Code, Facts, Mend, Report, Start, Verdict};
 use crate::cluster::Address;
 

@@ -1,11 +1,12 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, HOSTS, called, counted, quoted, so_many, verdict};
+use super::case::{Case, HOSTS, called, counted, so_many, verdict};
 use super::elsewhere::displaced;
 use super::identity::{holding, is_seed_of, on_new_data, recover};
 use super::node::full;
 use super::reach::{frozen, outcome};
 use super::seeds::{misaddressed, names_for};
+use super::shell::quoted;
 use super::standing::settings;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;

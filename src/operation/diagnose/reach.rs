@@ -1,7 +1,8 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, HOSTS, quoted, verdict};
+use super::case::{Case, HOSTS, verdict};
 use super::seeds;
+use super::shell::quoted;
 use super::{Certainty, Code, Found, Mend, Process, Report, Verdict, Worth};
 use crate::cluster::{Address, is_loopback};
 use crate::protocol::Unresolved;

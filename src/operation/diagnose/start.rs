@@ -2,85 +2,10 @@
 //!
 //! A setting that was given as an argument or by the environment wins over the file, so it is changed there.
 
-use super::case::quoted;
-use super::yaml::{in_quotes, yaml};
-use super::{Facts, Mend, Sibling};
+use super::launch::is_of;
+use super::shell::quoted;
+use super::{Facts, Launch, Mend, Sibling, Worth};
 use serde::{Deserialize, Serialize};
-
-/// An environment variable that settings of a node came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Variable {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// The key that it gives; none if it stands for a placeholder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gives: Option<String>,
-}
-
-/// What a node was given besides its file, as it was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Launch {
-    /// Keys and values from the command line.
-    pub arguments: Vec<(String, String)>,
-    /// What came from the environment.
-    pub variables: Vec<Variable>,
-    /// What came besides and is kept secret: keys, and names of variables.
-    pub withheld: Vec<String>,
-}
-
-impl Launch {
-    /// Whether there is nothing of it.
-    pub fn is_empty(&self) -> bool {
-        self.arguments.is_empty() && self.variables.is_empty() && self.withheld.is_empty()
-    }
-
-    /// Whether it gives this setting, so that the file does not.
-    pub fn gives(&self, key: &str) -> bool {
-        let of_variable = |variable: &Variable| variable.gives.as_deref() == Some(key);
-        self.arguments.iter().any(|(given, _)| is_of(given, key)) || self.variables.iter().any(of_variable)
-    }
-}
-
-/// Whether an argument gives a setting, or an element of it.
-fn is_of(given: &str, key: &str) -> bool {
-    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    given.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_number))
-}
-
-/// A value of a setting, to be written in a file or in a shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Worth {
-    /// A text.
-    Text(String),
-    /// A number or a word that YAML has for something else than a text.
-    Plain(String),
-    /// A list.
-    List(Vec<String>),
-}
-
-impl Worth {
-    /// As a file has it.
-    pub fn in_file(&self) -> String {
-        match self {
-            Worth::Text(text) => yaml(text),
-            Worth::Plain(word) => word.clone(),
-            Worth::List(elements) => {
-                format!("[{}]", elements.iter().map(|one| in_quotes(one)).collect::<Vec<_>>().join(", "))
-            }
-        }
-    }
-
-    /// As an argument has it.
-    fn as_argument(&self) -> String {
-        match self {
-            Worth::Text(text) | Worth::Plain(text) => text.clone(),
-            Worth::List(elements) => elements.join(","),
-        }
-    }
-}
 
 /// How a node is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
