@@ -3,9 +3,9 @@
 //! Whoever is a member and does not do as one is told of in `standing`.
 
 use super::case::{Case, HOSTS, Known, verdict};
-use super::identity::{FIRST_PORT, is_seed_of};
 use super::node::full;
 use super::reach::{frozen, hung, mute, walled};
+use super::seed_host::{FIRST_PORT, is_seed_of};
 use super::shell::quoted;
 use super::{Certainty, Code, Found, Mend, Remembered, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;

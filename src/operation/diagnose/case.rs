@@ -1,7 +1,7 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
-use super::identity::is_seed_of;
 use super::kin;
+use super::seed_host::is_seed_of;
 use super::{Certainty, Code, Distrust, Evidence, Found, Mend, Process, Report, Sibling, Standing, Verdict, Worth};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -364,6 +364,24 @@ fn minimum_of(report: &Report) -> Option<usize> {
 /// What people call a node.
 pub(super) fn called(node: &Node) -> String {
     if node.name.is_empty() { node.address.to_string() } else { node.name.to_string() }
+}
+
+/// What became of a ping, behind its address.
+pub(super) fn outcome(outcome: &PingOutcome) -> &'static str {
+    match outcome {
+        PingOutcome::Answered { .. } => "answered",
+        PingOutcome::Waiting => "has yet to answer",
+        PingOutcome::NotAsked => "was not asked",
+        PingOutcome::Refused => "refused the connection",
+        PingOutcome::Reset => "broke the connection",
+        PingOutcome::TimedOut => "did not answer in time",
+        PingOutcome::NotUnderstood => "gave an answer that could not be understood",
+        PingOutcome::OtherClusterName { .. } => "is of a cluster of another name",
+        PingOutcome::OtherClusterUuid { .. } => "is of another cluster of this name",
+        PingOutcome::DuplicateId => "goes by this node's id",
+        PingOutcome::Itself => "is this node itself",
+        PingOutcome::Rejected { .. } => "refused the ping",
+    }
 }
 
 /// A verdict about a node.

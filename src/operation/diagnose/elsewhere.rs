@@ -1,8 +1,8 @@
 //! Nodes that began anew, on another data directory than before: what they had is elsewhere, or gone.
 
 use super::case::{Case, verdict};
-use super::quorum::wiped_majority;
 use super::shell::quoted;
+use super::wiped::wiped_majority;
 use super::{Certainty, Code, Report, Sibling, Verdict};
 use crate::cluster::{Address, NodeId};
 use crate::zen::explain::{Group, Member};

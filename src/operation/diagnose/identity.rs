@@ -2,19 +2,16 @@
 
 use super::case::{Case, HOSTS, called, verdict};
 use super::elsewhere::{began_anew, is_left_behind};
-use super::kin::{is_meant, lie_side_by_side};
+use super::kin::{is_alone, is_meant, is_slip, lie_side_by_side};
+use super::mends::{holding, on_new_data};
 use super::reach::PROVIDER;
-use super::shell::quoted;
-use super::start::{as_user, until_ended};
+use super::seed_host::{is_seed_of, seeds_of_others};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The port of a seed host that names none.
-pub(super) const FIRST_PORT: u16 = 9300;
 
 /// The name of a cluster whose nodes were given none.
 const UNNAMED: &str = "elasticsearch";
@@ -146,22 +143,6 @@ fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option
     Some(found.only(Certainty::Likely))
 }
 
-/// Whether two names differ in two letters at most, which stand together.
-pub(super) fn is_slip(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let shorter = one.len().min(other.len());
-    let before = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let behind = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count().min(shorter - before);
-    one.len().max(other.len()) - before - behind <= 2 && before + behind > 0
-}
-
-/// The seed hosts of a node but for itself. One without a port has that of the node.
-pub(super) fn seeds_of_others(report: &Report) -> Vec<&String> {
-    let own = &report.explanation.node.address;
-    let is_own = |seed: &&String| is_seed_of(seed, own) || seed.as_str() == own.host();
-    report.facts.seeds.iter().flatten().filter(|seed| !is_own(seed)).collect()
-}
-
 /// Of a master that other hosts could reach, and that was never anything but alone: it looks for nobody.
 pub(super) fn remark(case: &Case<'_>) -> Option<String> {
     let Report { explanation, facts, .. } = case.me;
@@ -193,34 +174,6 @@ fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
     let summary = format!("{name} has [{address}] among its seed hosts, which is of {what}");
     let evidence = case.says(report, format!("[{address}] answered that it is of {what}"));
     Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
-}
-
-/// Whether a configured host stands for an address, with the first port where none is written.
-pub(super) fn is_seed_of(seed: &str, address: &Address) -> bool {
-    let Some((host, port)) = address.as_str().rsplit_once(':') else { return seed == address.as_str() };
-    let Ok(port) = port.parse::<u16>() else { return seed == address.as_str() };
-    let is_v6 = seed.matches(':').count() > 1 && !seed.contains(']');
-    let (named, ports) = match seed.rsplit_once(':') {
-        Some((named, ports)) if !is_v6 && !ports.ends_with(']') => (named, Some(ports)),
-        Some(_) | None => (seed, None),
-    };
-    let is_host = bare(named) == bare(host) || named == "localhost" && matches!(bare(host), "127.0.0.1" | "::1");
-    is_host && ports.map_or(port == FIRST_PORT, |ports| has_port(ports, port))
-}
-
-/// A host without the brackets of an IPv6 address.
-fn bare(host: &str) -> &str {
-    host.trim_start_matches('[').trim_end_matches(']')
-}
-
-/// Whether a port is one of `9300`, `9300-9302` or `9300,9310-9312`.
-fn has_port(ports: &str, port: u16) -> bool {
-    let within = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let bounds = first.trim().parse::<u16>().ok().zip(last.trim().parse::<u16>().ok());
-        bounds.is_some_and(|(first, last)| (first..=last).contains(&port))
-    };
-    ports.split(',').any(within)
 }
 
 /// A cluster by itself is no other one: that it lets nobody in is what is wrong.
@@ -341,26 +294,6 @@ fn rank(case: &Case<'_>, report: &Report) -> (bool, Reverse<String>) {
     (report.facts.holds_something, Reverse(case.name(report)))
 }
 
-/// Another data directory for one that is to join: what it holds of users would be in no cluster any more.
-pub(super) fn on_new_data(case: &Case<'_>, report: &Report) -> Option<Mend> {
-    let new = || case.text(report, "path.data", &format!("{}-new", report.facts.data));
-    (!report.facts.holds_something).then(new)
-}
-
-/// What is said of one that holds something of users.
-pub(super) fn holding(report: &Report) -> &'static str {
-    match report.facts.holds_something {
-        true => {
-            "; it holds keys, leases or settings of its own, which would stay behind: see first whether they are needed"
-        }
-        false => "",
-    }
-}
-
-pub(super) fn is_alone(report: &Report) -> bool {
-    report.facts.members.len() == 1
-}
-
 /// Two clusters whose configurations lie in one directory, one of them of one node: they may have been meant to be one. Who
 /// is alone and holds nothing of users can join the other, with a data directory of its own.
 fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
@@ -479,27 +412,4 @@ fn alone(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::SingleNodeDiscovery, &name, summary).because(evidence).mended(mend)
     };
     case.reports.iter().filter(is_wanted).map(of).collect()
-}
-
-/// Ends the nodes of one machine that are left, makes a new incarnation of what they hold, and starts them, as a line.
-pub(super) fn recover(case: &Case<'_>, left: &[&Report]) -> Option<String> {
-    let facts = &left.first()?.facts;
-    let data: Vec<String> = left.iter().map(|report| quoted(&report.facts.data)).collect();
-    let starts: Option<Vec<Start>> = left.iter().map(|report| case.again(report)).collect();
-    let starts = starts?.iter().map(Start::line).collect::<Vec<_>>();
-    let by = facts.user.filter(|_| facts.unit.is_some() || case.me.facts.is_root).map(as_user).unwrap_or_default();
-    let (binary, data) = (quoted(&facts.binary), data.join(" "));
-    Some(format!("{}{by}{binary} recover --yes {data} && {{ {}; }}", killed(left), starts.join(" & ")))
-}
-
-/// Ends all of these at once, so that none goes on without the others.
-fn killed(nodes: &[&Report]) -> String {
-    let units: Vec<String> = nodes.iter().filter_map(|node| node.facts.unit.as_deref().map(quoted)).collect();
-    let pids: Vec<u32> = nodes.iter().filter(|node| node.facts.unit.is_none()).map(|node| node.facts.pid).collect();
-    let services = if units.is_empty() { String::new() } else { format!("systemctl stop {}; ", units.join(" ")) };
-    if pids.is_empty() {
-        return services;
-    }
-    let all = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-    format!("{services}kill -9 {all}; {}", until_ended(&pids))
 }

@@ -1,6 +1,6 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
-use super::identity::{is_alone, is_seed_of, seeds_of_others};
+use super::seed_host::{is_seed_of, seeds_of_others};
 use super::{Report, Sibling, occupied};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
@@ -118,4 +118,18 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
 /// Whether a node pinged this address because somebody named it, and not because it was found on loopback.
 pub(super) fn is_meant(report: &Report) -> bool {
     report.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty())
+}
+
+/// Whether a node is a cluster by itself.
+pub(super) fn is_alone(report: &Report) -> bool {
+    report.facts.members.len() == 1
+}
+
+/// Whether two names of clusters differ in two letters at most, which stand together.
+pub(super) fn is_slip(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let shorter = one.len().min(other.len());
+    let before = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let behind = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count().min(shorter - before);
+    one.len().max(other.len()) - before - behind <= 2 && before + behind > 0
 }

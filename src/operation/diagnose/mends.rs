@@ -191,3 +191,19 @@ impl<'a> Case<'a> {
         }
     }
 }
+
+/// Another data directory for one that is to join: what it holds of users would be in no cluster any more.
+pub(super) fn on_new_data(case: &Case<'_>, report: &Report) -> Option<Mend> {
+    let new = || case.text(report, "path.data", &format!("{}-new", report.facts.data));
+    (!report.facts.holds_something).then(new)
+}
+
+/// What is said of one that holds something of users.
+pub(super) fn holding(report: &Report) -> &'static str {
+    match report.facts.holds_something {
+        true => {
+            "; it holds keys, leases or settings of its own, which would stay behind: see first whether they are needed"
+        }
+        false => "",
+    }
+}

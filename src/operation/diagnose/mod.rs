@@ -27,6 +27,7 @@ mod quorum;
 mod reach;
 mod renumbered;
 mod security;
+mod seed_host;
 mod seeds;
 mod shell;
 mod sibling;
@@ -35,6 +36,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 mod unbelieved;
+mod wiped;
 mod worth;
 mod yaml;
 

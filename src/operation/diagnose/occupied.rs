@@ -1,7 +1,7 @@
 //! Nodes of other clusters that listen where one of this cluster is to: they want nothing of it, and are in its way as any other
 //! program is.
 
-use super::identity::{is_seed_of, seeds_of_others};
+use super::seed_host::{is_seed_of, seeds_of_others};
 use super::{Found, Probe, Report};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;

@@ -1,13 +1,14 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, HOSTS, called, counted, so_many, verdict};
+use super::case::{Case, HOSTS, called, counted, outcome, so_many, verdict};
 use super::elsewhere::displaced;
-use super::identity::{holding, is_seed_of, on_new_data, recover};
 use super::node::full;
-use super::reach::{frozen, outcome};
+use super::reach::frozen;
+use super::seed_host::is_seed_of;
 use super::seeds::{misaddressed, names_for};
 use super::shell::quoted;
 use super::standing::settings;
+use super::wiped::wiped_majority;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
@@ -247,47 +248,6 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
         (true, false) => found.only(Certainty::Possible),
         (false, _) => found.only(Certainty::Likely),
     }
-}
-
-pub(super) fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
-    let names: Vec<String> = lost.iter().map(|member| case.place(member).0).collect();
-    let summary = format!(
-        "{} came back without what {} had on disk, and a majority of {} is gone: unless it is found elsewhere (an older data \
-         directory, a disk that is not mounted), start a new incarnation from what {} holds; what it never got is lost then",
-        names.join(", "),
-        if names.len() == 1 { "it" } else { "they" },
-        counted(quota.members.len(), "voter"),
-        case.name(teller)
-    );
-    let uuid = teller.explanation.cluster_uuid;
-    let is_left = |report: &&Report| uuid.is_some() && report.explanation.cluster_uuid == uuid;
-    // Directories of other machines cannot be read on this one.
-    let is_beside = |report: &&Report| report.facts.machine == teller.facts.machine;
-    let survivors: Vec<&Report> = case.reports.iter().filter(is_left).filter(is_beside).collect();
-    let can_begin = survivors.iter().any(|report| report.explanation.node.is_master_eligible());
-    // What they had may lie where nobody here looks.
-    let mut found = if can_begin {
-        let mend = recover(case, &survivors).map(|line| case.command(teller, line));
-        verdict(Code::WipedMajority, case.name(teller), summary).mended(mend).only(Certainty::Likely)
-    } else {
-        left_alone(case, teller, &names)
-    };
-    for member in lost {
-        let what = format!("another id than [{}] answers in the place of {}", member.id, case.place(member).0);
-        found = found.because(case.says(teller, what));
-    }
-    found
-}
-
-/// A node that cannot be master, and holds what is left of a cluster whose masters began anew.
-fn left_alone(case: &Case<'_>, teller: &Report, names: &[String]) -> Verdict {
-    let (name, names) = (case.name(teller), names.join(", "));
-    let summary = format!(
-        "{name} has the data directory of a cluster that {names} began anew without what was on disk, and its node.master is \
-         false, so it leads nobody: with a new one it can join{}",
-        holding(teller)
-    );
-    verdict(Code::ForeignCluster, name, summary).mended(on_new_data(case, teller)).only(Certainty::Likely)
 }
 
 /// Nobody may become master.

@@ -1,6 +1,6 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, HOSTS, verdict};
+use super::case::{Case, HOSTS, outcome, verdict};
 use super::seeds;
 use super::shell::quoted;
 use super::{Certainty, Code, Found, Mend, Process, Report, Verdict, Worth};
@@ -425,22 +425,4 @@ fn nowhere(case: &Case<'_>) -> Option<Verdict> {
     let evidence = case.says(case.me, "no seed hosts are configured, and nobody answered");
     let mend = case.hosts(case.me, &places, |place| Some(place.to_owned()));
     Some(verdict(Code::NoSeeds, own, summary).because(evidence).mended(mend))
-}
-
-/// What became of a ping, behind its address.
-pub(super) fn outcome(outcome: &PingOutcome) -> &'static str {
-    match outcome {
-        PingOutcome::Answered { .. } => "answered",
-        PingOutcome::Waiting => "has yet to answer",
-        PingOutcome::NotAsked => "was not asked",
-        PingOutcome::Refused => "refused the connection",
-        PingOutcome::Reset => "broke the connection",
-        PingOutcome::TimedOut => "did not answer in time",
-        PingOutcome::NotUnderstood => "gave an answer that could not be understood",
-        PingOutcome::OtherClusterName { .. } => "is of a cluster of another name",
-        PingOutcome::OtherClusterUuid { .. } => "is of another cluster of this name",
-        PingOutcome::DuplicateId => "goes by this node's id",
-        PingOutcome::Itself => "is this node itself",
-        PingOutcome::Rejected { .. } => "refused the ping",
-    }
 }

@@ -1,9 +1,8 @@
 //! What a node's seed hosts should be: all that is wrong with them is put right in one line.
 
-use super::case::{Case, verdict};
-use super::identity::{is_seed_of, is_slip};
-use super::kin::is_beside;
-use super::reach::outcome;
+use super::case::{Case, outcome, verdict};
+use super::kin::{is_beside, is_slip};
+use super::seed_host::is_seed_of;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};

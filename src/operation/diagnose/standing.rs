@@ -3,9 +3,9 @@
 //! Who is missing is told in `absent`.
 
 use super::absent;
-use super::case::{Case, called, so_many, verdict};
+use super::case::{Case, called, outcome, so_many, verdict};
 use super::clock::clocks;
-use super::reach::{frozen, outcome, parted, refusing};
+use super::reach::{frozen, parted, refusing};
 use super::seeds;
 use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;

@@ -71,7 +71,7 @@ fn who_is_alone_and_names_a_larger_cluster_joins_that() {
 
 #[test]
 fn a_seed_host_may_stand_for_several_ports() {
-    let is_of = |seed: &str, at: &str| super::super::identity::is_seed_of(seed, &at.into());
+    let is_of = |seed: &str, at: &str| super::super::seed_host::is_seed_of(seed, &at.into());
     for (seed, at) in [
         ("10.0.0.1:9300-9302", "10.0.0.1:9301"),
         ("10.0.0.1:9200,9300-9302", "10.0.0.1:9302"),
