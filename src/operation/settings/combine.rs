@@ -3,7 +3,7 @@
 //! What cannot work is refused; what works otherwise than it looks is a warning.
 
 use super::fault::Fault;
-use super::load::Loader;
+use super::loader::Loader;
 use super::{DiscoveryKind, KAFKA, ListenSettings, NodeSettings};
 use crate::service::MINIMUM_MASTER_NODES;
 

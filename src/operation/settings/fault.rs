@@ -1,6 +1,6 @@
 //! What is wrong with what a user gave: where, what, and the line itself.
 
-use super::load::FileText;
+use super::sources::{FileText, Span};
 use std::fmt;
 
 /// After so many faults no more are looked for.
@@ -11,15 +11,6 @@ const MESSAGE_MAX: usize = 1_000;
 
 /// More of a line is not shown.
 const WIDTH_MAX: usize = 100;
-
-/// Characters of one line of a file, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) line: usize,
-    pub(super) column: usize,
-    /// How many there are.
-    pub(super) width: usize,
-}
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

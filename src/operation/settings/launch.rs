@@ -4,34 +4,12 @@
 //! cannot be named again, so what it gave is repeated as if it had been given besides.
 
 use super::layer::{At, Given};
-use super::{Sources, Value, environment, placeholder};
+use super::{Launch, Sources, Value, Variable, environment, placeholder};
 use crate::zen::Tuning;
 use std::collections::BTreeSet;
 
 /// What shows that a value is to be kept: parts of names of variables, and of keys without a meaning here.
 const SECRET: [&str; 7] = ["password", "passphrase", "secret", "token", "credential", "_key", "apikey"];
-
-/// An environment variable that settings came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// The key that it gives; none if it stands for a placeholder.
-    pub gives: Option<String>,
-}
-
-/// What a node was given besides its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// Keys and values from the command line.
-    pub arguments: Vec<(String, String)>,
-    /// What came from the environment.
-    pub variables: Vec<Variable>,
-    /// What came besides and is kept secret: keys, and names of variables.
-    pub withheld: Vec<String>,
-}
 
 impl Launch {
     /// What the arguments gave, and those variables that give settings or stand for placeholders.

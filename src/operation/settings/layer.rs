@@ -2,9 +2,8 @@
 //!
 //! A file, the environment and the command line are a layer each; which of them wins is decided in `load`.
 
-use super::fault::{FAULTS_MAX, Fault, Remedy, Span, Way};
-use super::load::FileText;
-use super::meant::{remedy_to, written};
+use super::fault::{FAULTS_MAX, Fault, Remedy, Way};
+use super::sources::{FileText, Span};
 use super::{Origin, Place, SettingsError, Value};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -66,6 +65,23 @@ impl Given {
     pub(super) fn is_override(&self) -> bool {
         matches!(self.at, At::CommandLine) && Tuning::dynamic_keys().any(|key| key == self.key)
     }
+
+    /// Gives it another value in its file.
+    pub(super) fn remedy_to(&self, file: &FileText<'_>, value: &str) -> Option<Remedy> {
+        let At::File { key, value: at } = &self.at else { return None };
+        let way = Way::Value(file.written(*at)?, value.to_owned());
+        Some(Remedy { line: at.line, way }).filter(|_| key.line == at.line)
+    }
+
+    /// Its value, with the words that YAML 1.1 has for `true` and `false`, where one of these is meant.
+    pub(super) fn canonical(&self, is_boolean: bool) -> Value {
+        let word = self.value.text().filter(|_| is_boolean && self.is_plain && matches!(self.at, At::File { .. }));
+        match word.map(str::to_ascii_lowercase).as_deref() {
+            Some("true" | "yes" | "on") => "true".into(),
+            Some("false" | "no" | "off") => "false".into(),
+            Some(_) | None => self.value.clone(),
+        }
+    }
 }
 
 /// What one source gives, by key.
@@ -108,13 +124,13 @@ fn remedies_of_twice(file: &FileText<'_>, first: &Given, second: &Given) -> Opti
         return Some(vec![gone(place.line)]);
     }
     let (last, value) = in_one_line(file, second)?;
-    Some(vec![remedy_to(file, first, &value)?, gone(last.line)])
+    Some(vec![first.remedy_to(file, &value)?, gone(last.line)])
 }
 
 /// Where the key of something stands that is given in one line, and its value as it is written there.
 fn in_one_line(file: &FileText<'_>, given: &Given) -> Option<(Span, String)> {
     let At::File { key, value } = given.at else { return None };
-    let text = written(file, value)?;
+    let text = file.written(value)?;
     let is_whole = match &given.value {
         Value::Text(word) => text.trim_matches(['"', '\'']) == word,
         Value::List(_) => text.starts_with('[') && text.ends_with(']'),

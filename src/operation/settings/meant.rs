@@ -4,10 +4,10 @@
 //! none of a place. What resembles nothing is removed, which is as if it had not been said; of what resembles something
 //! that it cannot be nothing is known.
 
-use super::fault::{Remedy, Span, Way};
+use super::fault::{Remedy, Way};
 use super::layer::{At, Given};
-use super::load::{FileText, canonical};
 use super::nearest::{edit_distance, nearest};
+use super::sources::{FileText, Span};
 use super::{DefaultValue, Kind, REGISTRY, Setting, SettingsError, Value, Why, known, setting};
 
 /// What programs for texts make of quotes.
@@ -22,12 +22,12 @@ pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) 
     let way = match error {
         SettingsError::Unknown { key: full, .. } if full == ROLES => Way::Line(roles(file, *key, &given.value)?),
         SettingsError::Unknown { key: full, nearest: Some(nearest) } => {
-            let written = written(file, *key)?;
+            let written = file.written(*key)?;
             let meant = in_place(&written, full, nearest)?;
             Way::Key(written, meant)
         }
         SettingsError::Unknown { key, nearest: None } if nearest(key).is_some() => return None,
-        SettingsError::Value { key, why, .. } => value_meant(key, written(file, *value)?, why)?,
+        SettingsError::Value { key, why, .. } => value_meant(key, file.written(*value)?, why)?,
         SettingsError::Unknown { .. }
         | SettingsError::Below { .. }
         | SettingsError::Above { .. }
@@ -39,13 +39,6 @@ pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) 
     // Of what is written over several lines nothing is known.
     let is_one_line = key.line == value.line;
     Some(Remedy { line: value.line, way }).filter(|_| is_one_line)
-}
-
-/// Another value in the place of one in a file.
-pub(super) fn remedy_to(file: &FileText<'_>, given: &Given, value: &str) -> Option<Remedy> {
-    let At::File { key, value: at } = &given.at else { return None };
-    let way = Way::Value(written(file, *at)?, value.to_owned());
-    Some(Remedy { line: at.line, way }).filter(|_| key.line == at.line)
 }
 
 /// What Elasticsearch 7 has in the place of a truth for each role.
@@ -64,7 +57,7 @@ fn roles(file: &FileText<'_>, key: Span, value: &Value) -> Option<String> {
     }
     let line = file.text.lines().nth(key.line.checked_sub(1)?)?;
     let before: String = line.chars().take(key.column.checked_sub(1)?).collect();
-    let above = ROLES.strip_suffix(written(file, key)?.as_str())?;
+    let above = ROLES.strip_suffix(file.written(key)?.as_str())?;
     let has = |role: &str| given.iter().any(|one| one == role || role == "data" && is_of_data(one));
     let line = |role: &str| {
         let name = format!("node.{role}");
@@ -91,13 +84,6 @@ fn has_place(setting: &Setting) -> bool {
     )
 }
 
-/// The text of a file at a place.
-pub(super) fn written(file: &FileText<'_>, span: Span) -> Option<String> {
-    let line = file.text.lines().nth(span.line.checked_sub(1)?)?;
-    let text: String = line.chars().skip(span.column.checked_sub(1)?).take(span.width).collect();
-    Some(text).filter(|text| !text.is_empty())
-}
-
 /// How the key that was meant is written where its first parts stand in lines above.
 fn in_place(written: &str, full: &str, meant: &str) -> Option<String> {
     let above = full.strip_suffix(written)?;
@@ -118,10 +104,10 @@ pub(super) fn plausible(error: SettingsError, given: &Given) -> SettingsError {
 /// is called `true`.
 fn takes(key: &str, given: &Given) -> bool {
     let Ok(setting) = setting(key) else {
-        return known(key).is_some_and(|known| known.check(key, &canonical(given, known.is_boolean())).is_ok());
+        return known(key).is_some_and(|known| known.check(key, &given.canonical(known.is_boolean())).is_ok());
     };
     let is_any_text = matches!(setting.kind, Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook);
-    let value = canonical(given, setting.kind == Kind::Boolean);
+    let value = given.canonical(setting.kind == Kind::Boolean);
     let is_truth = matches!(value.text(), Some("true" | "false"));
     setting.kind.check(key, &value).is_ok() && !(is_any_text && is_truth)
 }

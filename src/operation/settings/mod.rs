@@ -21,6 +21,7 @@ mod known;
 mod launch;
 mod layer;
 mod load;
+mod loader;
 mod meant;
 mod nearest;
 mod node;
@@ -32,6 +33,7 @@ mod repair;
 mod rule;
 mod sample;
 mod setting;
+mod sources;
 mod spell;
 mod together;
 mod units;
@@ -50,12 +52,14 @@ pub use figure::{TIME_UNITS, double_text};
 pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
-pub use launch::{Launch, Variable, is_passing, may_be_secret};
-pub use load::{Besides, Effective, FileText, Loaded, Sources, Unheeded, load, meant_besides, remedies};
+pub use launch::{is_passing, may_be_secret};
+pub use load::{Besides, Loaded, load, meant_besides, remedies};
+pub use loader::{Effective, Unheeded};
 pub use nearest::edit_distance;
 pub use node::{
-    CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
+    CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, Launch, ListenSettings,
     LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings, TracingSettings,
+    Variable,
 };
 pub use objection::{Exception, Objection};
 pub use page::page;
@@ -64,6 +68,7 @@ pub use repair::mended;
 pub use rule::{hint, objection, rule, warnings};
 pub use sample::sample;
 pub use setting::{Changes, DefaultValue, Effect, Setting, Topic};
+pub use sources::{FileText, Sources};
 pub use together::{demand_seeds, together};
 pub use value::{Origin, Place, Value};
 pub use weakness::{Weakness, weaknesses};

@@ -3,7 +3,7 @@
 //! Plain data. Which texts give it is decided by the table of settings; what addresses, files and names in it mean is
 //! found out in `runtime`.
 
-use super::{Launch, Value};
+use super::Value;
 use crate::cluster::{ClusterName, Roles};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -59,6 +59,28 @@ pub struct NodeSettings {
     pub origins: BTreeMap<String, String>,
     /// What it was given besides the file, as it was written.
     pub launch: Launch,
+}
+
+/// What a node was given besides its file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Keys and values from the command line.
+    pub arguments: Vec<(String, String)>,
+    /// What came from the environment.
+    pub variables: Vec<Variable>,
+    /// What came besides and is kept secret: keys, and names of variables.
+    pub withheld: Vec<String>,
+}
+
+/// An environment variable that settings came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The key that it gives; none if it stands for a placeholder.
+    pub gives: Option<String>,
 }
 
 /// How other nodes are found.

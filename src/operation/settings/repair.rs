@@ -4,7 +4,7 @@
 //! Each line that cannot be read by itself gets what it lacks. That is believed only if the whole file can be read then.
 
 use super::fault::{Remedy, Way};
-use super::load::FileText;
+use super::sources::FileText;
 use super::{known, setting, yaml};
 
 /// In longer files nothing is looked for.

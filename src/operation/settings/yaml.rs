@@ -5,10 +5,10 @@
 //! lists in lists, values that are null. Mirrors `SettingsLoader` of `Settings.Builder` (6.8).
 
 use super::Value;
-use super::fault::{FAULTS_MAX, Fault, Span};
+use super::fault::{FAULTS_MAX, Fault};
 use super::layer::{At, Given};
-use super::load::FileText;
 use super::meant::remedy_of_nothing;
+use super::sources::{FileText, Span};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 use std::collections::BTreeMap;
 
