@@ -10,6 +10,7 @@ mod body;
 mod calendar;
 mod cat;
 mod cluster_stats;
+mod column;
 mod commands;
 mod cors;
 mod dashboard;

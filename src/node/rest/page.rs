@@ -1,6 +1,7 @@
 //! The page of the API, made from the table of routes.
 
-use super::cat::{Column, DISPLAY};
+use super::cat::DISPLAY;
+use super::column::Column;
 use super::parameters::Parameter;
 use super::response_format::COMMON;
 use super::route::{Answers, Route};

@@ -3,7 +3,7 @@
 //! Where several patterns fit a path, the one with the earliest literal pieces wins; its methods are those that are
 //! allowed. Mirrors `RestController` and `PathTrie` (6.8).
 
-use super::cat::{Column, Row};
+use super::column::{Column, Row};
 use super::error::RestError;
 use super::lane::Lane;
 use super::login::Guest;

@@ -1,6 +1,6 @@
 //! `/_cat/allocation`: the disks of nodes that hold data.
 
-use super::column::{Cell, Column, Row};
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::nodes::{TIMEOUT, figures, select};
 use crate::rest::route::Call;

@@ -1,7 +1,7 @@
 //! `/_cat/count`: how many documents there are: none.
 
-use super::column::{Cell, Column, Row};
 use super::empty::of_local_indices;
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::route::Call;
 use crate::rest::search_body::check_count;

@@ -1,7 +1,7 @@
 //! What of a table is shown, and how: as aligned text, or as a tree of rows.
 
-use super::column::{Cell, Column, Row, Units};
 use crate::rest::body::Json;
+use crate::rest::column::{Cell, Column, Row, Units};
 use crate::rest::error::RestError;
 use crate::rest::parameters::{Parameter, Parameters, Values};
 use crate::service::matches;

@@ -2,7 +2,7 @@
 //!
 //! What is asked for is checked all the same, as in a cluster without indices. Mirrors the tables of `rest.action.cat` (6.8).
 
-use super::column::{Column, Row};
+use crate::rest::column::{Column, Row};
 use crate::rest::error::{Kind, RestError};
 use crate::rest::indices::{Options, resolve};
 use crate::rest::route::Call;

@@ -1,6 +1,6 @@
 //! `/_cat/health`: the health of the cluster in one row.
 
-use super::column::{Cell, Column, Row};
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::health::Health;
 use crate::rest::route::Call;

@@ -1,6 +1,6 @@
 //! The columns of the tables about indices, of which there are none: they are there because scripts ask for them.
 
-use super::column::Column;
+use crate::rest::column::Column;
 
 /// There is no index that could tell anything here.
 const IDLE: &str = "of indices, of which there are none";

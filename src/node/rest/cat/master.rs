@@ -1,6 +1,6 @@
 //! `/_cat/master`: who leads.
 
-use super::column::{Cell, Column, Row};
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::route::Call;
 use crate::rest::snapshot;

@@ -4,7 +4,6 @@
 //! the user's choice and the same for all tables. Mirrors `AbstractCatAction` and `RestTable` (6.8).
 
 mod allocation;
-mod column;
 mod count;
 mod display;
 mod empty;
@@ -12,6 +11,7 @@ mod health;
 mod index_columns;
 mod master;
 mod node_columns;
+mod node_row;
 mod nodeattrs;
 mod nodes;
 mod pending_tasks;
@@ -19,7 +19,6 @@ mod plugins;
 mod tasks;
 mod thread_pool;
 
-pub(super) use column::{Column, Row};
 pub(super) use display::{DISPLAY, Display};
 
 use super::reply::Reply;

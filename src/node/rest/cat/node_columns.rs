@@ -3,8 +3,8 @@
 //! Those behind the name are about indices, of which a node holds none: they are there because scripts ask for them, and
 //! say 0 of a node that answers.
 
-use super::column::{Cell, Column};
-use super::nodes::NodeRow;
+use super::node_row::NodeRow;
+use crate::rest::column::{Cell, Column};
 use crate::rest::release::{FLAVOR, TYPE, build};
 use crate::runtime::figures::Disk;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! `/_cat/nodeattrs`: the attributes of nodes.
 
-use super::column::{Cell, Column, Row};
-use super::nodes::{port, short};
+use super::node_row::{port, short};
 use crate::cluster::Node;
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::nodes::{TIMEOUT, figures};
 use crate::rest::route::Call;

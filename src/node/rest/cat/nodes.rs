@@ -2,26 +2,16 @@
 //!
 //! What a node is comes from the state, what it uses from itself; one that does not answer in time has empty cells.
 
-use super::column::{Cell, Row};
 use super::node_columns::NODES;
+use super::node_row::{NodeRow, short};
 use crate::cluster::{Node, Nodes};
+use crate::rest::column::Row;
 use crate::rest::error::RestError;
 use crate::rest::nodes::{TIMEOUT, figures};
 use crate::rest::route::Call;
 use crate::rest::snapshot;
 use crate::runtime::figures::{Asked, NodeFigures};
 use std::sync::Arc;
-
-/// How many characters of an id are shown to those who do not want it all.
-const SHORT_ID: usize = 4;
-
-/// What a row is made of.
-pub(super) struct NodeRow {
-    pub(super) node: Arc<Node>,
-    pub(super) figures: Option<NodeFigures>,
-    id: String,
-    mark: &'static str,
-}
 
 /// A row for each node, in the order of their ids.
 pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
@@ -30,23 +20,11 @@ pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let nodes: Vec<Arc<Node>> = state.nodes.iter().cloned().collect();
     let measured = figures(&call.handle, nodes, TIMEOUT).await;
     let row = |(node, figures): Asked<NodeFigures>| {
-        let length = if is_full { usize::MAX } else { SHORT_ID };
-        let id = node.id.as_str().chars().take(length).collect();
+        let id = if is_full { node.id.to_string() } else { short(node.id.as_str()) };
         let row = NodeRow { id, mark: mark(&state.nodes, &node), node, figures: figures.ok() };
         NODES.iter().map(|(_, cell)| cell(&row)).collect()
     };
     Ok(measured.into_iter().map(row).collect())
-}
-
-/// The port of a node for other nodes.
-pub(super) fn port(node: &Node) -> Cell {
-    let port = node.address.as_str().rsplit_once(':').map(|(_, port)| port);
-    port.map_or(Cell::Empty, Cell::text)
-}
-
-/// The beginning of an id.
-pub(super) fn short(id: &str) -> String {
-    id.chars().take(SHORT_ID).collect()
 }
 
 /// A star for the master; where no master is known, nobody is one for certain.
@@ -58,46 +36,11 @@ fn mark(nodes: &Nodes, node: &Node) -> &'static str {
     }
 }
 
-impl NodeRow {
-    pub(super) fn id(&self) -> Cell {
-        Cell::text(self.id.as_str())
-    }
-
-    pub(super) fn mark(&self) -> Cell {
-        Cell::text(self.mark)
-    }
-
-    pub(super) fn port(&self) -> Cell {
-        port(&self.node)
-    }
-
-    pub(super) fn roles(&self) -> Cell {
-        let roles = &self.node.roles;
-        let letters = [(roles.master, 'm'), (roles.data, 'd'), (roles.ingest, 'i')];
-        let letters: String = letters.iter().filter(|(has, _)| *has).map(|(_, letter)| letter).collect();
-        Cell::text(if letters.is_empty() { "-".into() } else { letters })
-    }
-
-    pub(super) fn http(&self) -> Cell {
-        let address = self.figures.as_ref().and_then(|figures| figures.http_address.as_deref());
-        Cell::text(address.unwrap_or("-"))
-    }
-
-    /// A cell of what the node told, empty if it told nothing of it.
-    pub(super) fn told(&self, cell: impl FnOnce(&NodeFigures) -> Option<Cell>) -> Cell {
-        self.figures.as_ref().and_then(cell).unwrap_or(Cell::Empty)
-    }
-
-    /// The load over 1, 5 or 15 minutes.
-    pub(super) fn load(&self, place: usize) -> Cell {
-        self.told(|figures| Some(Cell::Decimal(*figures.load?.get(place)?)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cluster::Roles;
+    use crate::rest::column::Cell;
 
     fn row(roles: Roles, address: &str) -> NodeRow {
         let node = Node {

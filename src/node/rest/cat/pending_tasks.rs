@@ -1,6 +1,6 @@
 //! `/_cat/pending_tasks`: what waits for the master.
 
-use super::column::{Cell, Column, Row};
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::pending::{age, tasks};
 use crate::rest::route::Call;

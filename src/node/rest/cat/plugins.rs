@@ -1,6 +1,6 @@
 //! `/_cat/plugins`: the plugins of nodes, of which there are none.
 
-use super::column::Column;
+use crate::rest::column::Column;
 
 pub(super) static COLUMNS: [Column; 5] = [
     Column::new("id", &[], "id of the node"),

@@ -2,9 +2,9 @@
 //!
 //! There are none here: `generic` stands for all threads of a node, and nothing waits for the others.
 
-use super::column::{Cell, Column, Row};
-use super::nodes::port;
+use super::node_row::port;
 use crate::cluster::Node;
+use crate::rest::column::{Cell, Column, Row};
 use crate::rest::error::RestError;
 use crate::rest::nodes::{POOLS, Pool, TIMEOUT, figures};
 use crate::rest::route::Call;

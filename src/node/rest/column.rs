@@ -1,22 +1,22 @@
-//! Columns and cells.
+//! Columns and cells: what a table tells. Which of them are shown, and how, is told in `cat`.
 
-use crate::rest::time::{bytes_in_unit, human_bytes, human_time, in_unit};
+use super::time::{bytes_in_unit, human_bytes, human_time, in_unit};
 use std::cmp::Ordering;
 use std::time::Duration;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::rest) struct Column {
+pub(super) struct Column {
     /// What it is called.
-    pub(in crate::rest) name: &'static str,
+    pub(super) name: &'static str,
     /// What it is called for short.
-    pub(in crate::rest) aliases: &'static [&'static str],
+    pub(super) aliases: &'static [&'static str],
     /// What it tells.
-    pub(in crate::rest) doc: &'static str,
+    pub(super) doc: &'static str,
     /// Whether its cells are aligned to the right.
     pub(super) is_right: bool,
     /// Whether it is shown to those who do not choose.
-    pub(in crate::rest) is_default: bool,
+    pub(super) is_default: bool,
 }
 
 impl Column {
@@ -37,11 +37,11 @@ impl Column {
 }
 
 /// A cell for each column.
-pub(in crate::rest) type Row = Vec<Cell>;
+pub(super) type Row = Vec<Cell>;
 
 /// What a row tells in a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::rest) enum Cell {
+pub(super) enum Cell {
     /// Nothing is known.
     Empty,
     /// A text.
