@@ -1,15 +1,11 @@
 //! Where requests are answered that take long: on a thread of their own, which goes behind all others of the process.
 //!
 //! What is short is answered by whoever reads it, and never waits behind what is long: ranges of keys, figures of all nodes,
-//! whole states, large bodies. These wait for each other instead. Stands where Elasticsearch has the thread pool
-//! `management`.
+//! whole states, large bodies. These wait for each other instead. Which requests take long is told in `length`. Stands where
+//! Elasticsearch has the thread pool `management`.
 
-use super::error::RestError;
-use super::route::Way;
 use crate::runtime::go_behind;
 use crate::service::Queue;
-use axum::http::HeaderMap;
-use axum::http::header;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +16,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 
 /// A request with a larger body takes long, whatever it asks for.
-const SHORT_BODY: usize = Queue::<()>::HEAVY_BYTES;
+pub(super) const SHORT_BODY: usize = Queue::<()>::HEAVY_BYTES;
 
 /// So many KiB of those are on their way to the master at a time, and one whatever it has.
 const LARGE_KIB: u32 = 1 << 10;
@@ -42,49 +38,6 @@ const REST_TIMES: u32 = 16;
 
 /// So many steps the thread goes behind those of the node.
 const STEPS_BEHIND: i32 = 10;
-
-/// What is short whoever asks: one key, one lease, one number. All other routes may have much to tell.
-const SHORT: [&str; 17] = [
-    "cluster_health_action",
-    "main_action",
-    "refused_action",
-    "zazen_drain_post_action",
-    "zazen_handover_post_action",
-    "zazen_kv_one_delete_action",
-    "zazen_kv_one_get_action",
-    "zazen_kv_one_put_action",
-    "zazen_lease_one_delete_action",
-    "zazen_lease_one_get_action",
-    "zazen_lease_one_post_action",
-    "zazen_lease_one_put_action",
-    "zazen_livez_get_action",
-    "zazen_readyz_get_action",
-    "zazen_safe_to_stop_get_action",
-    "zazen_startupz_get_action",
-    "zazen_txn_post_action",
-];
-
-/// What sends its body to the master, and is answered as soon as that has it.
-const SENT_ON: [&str; 3] = ["cluster_update_settings_action", "zazen_kv_one_put_action", "zazen_txn_post_action"];
-
-/// What goes on as long as it is listened to, and sends its long parts here itself.
-pub(super) const WATCH: &str = "zazen_watch_get_action";
-
-/// Whether a request takes no longer than any other.
-pub(super) fn is_short(way: &Result<Way, RestError>, headers: &HeaderMap, body: &[u8]) -> bool {
-    let Ok(Way::Here(route, _)) = way else {
-        return true;
-    };
-    let accepts =
-        |kind| headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|it| it.contains(kind));
-    let is_listener = route.name == WATCH && accepts(super::watch::EVENT_STREAM);
-    body.len() <= SHORT_BODY && (is_listener || SHORT.contains(&route.name))
-}
-
-/// Whether a body goes to the master: whoever waits with one holds up nobody.
-fn is_sent_on(way: &Result<Way, RestError>) -> bool {
-    matches!(way, Ok(Way::Here(route, _)) if SENT_ON.contains(&route.name))
-}
 
 /// The turn of a large body. What it had rests the longer the more wait: the disk and the links are not for large bodies alone,
 /// and it is crowds that are slowed, not whoever writes one after the other.
@@ -184,8 +137,8 @@ impl Lane {
 
     /// Waits until it is the turn of a large body, if it is one: few at a time are as fast as many, and whoever asks for little
     /// does not wait for all of them. An error tells how many others wait, if it does not come to that.
-    pub(super) async fn turn(&self, way: &Result<Way, RestError>, body: &[u8]) -> Result<Option<Turn>, TooMany> {
-        if is_sent_on(way) { self.turn_within(body, TURN_MAX).await } else { Ok(None) }
+    pub(super) async fn turn(&self, body: &[u8]) -> Result<Option<Turn>, TooMany> {
+        self.turn_within(body, TURN_MAX).await
     }
 
     async fn turn_within(&self, body: &[u8], patience: Duration) -> Result<Option<Turn>, TooMany> {
@@ -218,42 +171,14 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rest::routes;
-
-    #[test]
-    fn every_name_is_one_of_a_route() {
-        for name in SHORT.iter().chain(&SENT_ON).chain([&WATCH]) {
-            assert!(routes::routes().any(|route| route.name == *name), "no route is called {name}");
-        }
-    }
-
-    async fn turn(lane: &Lane, body: &[u8]) -> Result<Option<Turn>, TooMany> {
-        let way = routes::way("PUT", "/_zazen/kv/large");
-        lane.turn(&way, body).await
-    }
-
-    #[tokio::test]
-    async fn who_waits_with_a_large_body_takes_no_turn() {
-        let (lane, large) = (Lane::start(), vec![b' '; 1 << 20]);
-        for (method, path) in [
-            ("GET", "/_cluster/health"),
-            ("POST", "/_zazen/lease/held"),
-            ("GET", "/_zazen/watch"),
-            ("GET", "/_cluster/state"),
-        ] {
-            let way = routes::way(method, path);
-            assert!(matches!(way, Ok(Way::Here(..))), "{path} is a route");
-            assert!(matches!(lane.turn(&way, &large).await, Ok(None)), "{path}");
-        }
-    }
 
     #[tokio::test]
     async fn large_bodies_take_turns_and_their_places_rest() {
         let (lane, large) = (Lane::start(), vec![0; 600 << 10]);
-        assert!(matches!(turn(&lane, b"small").await, Ok(None)));
-        let (first, second) = (turn(&lane, &large).await, turn(&lane, &large[..400 << 10]).await);
+        assert!(matches!(lane.turn(b"small").await, Ok(None)));
+        let (first, second) = (lane.turn(&large).await, lane.turn(&large[..400 << 10]).await);
         assert!(matches!((&first, &second), (Ok(Some(_)), Ok(Some(_)))));
-        let is_had = async |within| tokio::time::timeout(within, turn(&lane, &large)).await.is_ok();
+        let is_had = async |within| tokio::time::timeout(within, lane.turn(&large)).await.is_ok();
         assert!(!is_had(REST_MAX).await);
         let waits = Waits::among(&lane.waiting);
         drop(first);
@@ -266,7 +191,7 @@ mod tests {
     #[tokio::test]
     async fn the_place_of_one_for_whom_nobody_waits_does_not_rest() {
         let (lane, large) = (Lane::start(), vec![0; 1 << 20]);
-        let turn = turn(&lane, &large).await;
+        let turn = lane.turn(&large).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(turn);
         tokio::task::yield_now().await;
@@ -276,9 +201,9 @@ mod tests {
     #[tokio::test]
     async fn who_has_no_turn_in_time_is_told_how_many_others_wait() {
         let (lane, large) = (Lane::start(), vec![0; 1 << 20]);
-        let held = turn(&lane, &large).await;
+        let held = lane.turn(&large).await;
         assert!(matches!(held, Ok(Some(_))));
-        let (patient, hasty) = (turn(&lane, &large), lane.turn_within(&large, Duration::from_millis(20)));
+        let (patient, hasty) = (lane.turn(&large), lane.turn_within(&large, Duration::from_millis(20)));
         let told = tokio::select! {
             told = hasty => told.err().expect("there is one place").to_string(),
             _ = patient => panic!("there is one place"),

@@ -29,6 +29,7 @@ mod indices;
 mod kv;
 mod lane;
 mod lease;
+mod length;
 mod login;
 mod members;
 mod metrics;

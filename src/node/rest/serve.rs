@@ -9,7 +9,8 @@ use super::cat::Display;
 use super::cors::CorsDecision;
 use super::door::Door;
 use super::error::{Kind, RestError};
-use super::lane::{self, Lane};
+use super::lane::{self, Lane, TooMany, Turn};
+use super::length::{is_sent_on, is_short};
 use super::login::Guest;
 use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
@@ -170,14 +171,13 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         Ok(read) => read,
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&ResponseFormat::default()),
     };
-    if lane::is_short(&way, &parts.headers, &body.bytes) {
+    if is_short(&way, &parts.headers, &body.bytes) {
         return asked.answer(body, way, parameters, wanted).await;
     }
     let (lane, is_detailed) = (asked.lane.clone(), rest.detailed_errors);
-    let turn = tokio::select! {
-        turn = lane.turn(&way, &body.bytes) => turn,
-        // Those whose turn it is wait for a master, and so may this one, as long as it wants.
-        () = masterless(&asked.handle) => Ok(None),
+    let turn = match is_sent_on(&way) {
+        true => turn(&asked, &body.bytes).await,
+        false => Ok(None),
     };
     let _turn = match turn {
         Ok(turn) => turn,
@@ -188,6 +188,15 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         let error = RestError::new(Kind::IllegalState, error.to_string());
         Reply::error(&error, false, is_detailed).write(&ResponseFormat::default())
     })
+}
+
+/// Waits until it is the turn of a body that goes to the master.
+async fn turn(asked: &Asked, body: &[u8]) -> Result<Option<Turn>, TooMany> {
+    tokio::select! {
+        turn = asked.lane.turn(body) => turn,
+        // Those whose turn it is wait for a master, and so may this one, as long as it wants.
+        () = masterless(&asked.handle) => Ok(None),
+    }
 }
 
 /// Returns when there has been no master for longer than a fail-over takes.

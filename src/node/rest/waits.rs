@@ -5,7 +5,7 @@
 //! queues of its thread pools.
 
 use super::error::RestError;
-use super::lane::WATCH;
+use super::length::WATCH;
 use super::route::Way;
 use super::uri;
 use crate::runtime::descriptors::{self, Side};
