@@ -7,13 +7,12 @@ use super::column::{Column, Row};
 use super::error::RestError;
 use super::lane::Lane;
 use super::login::Guest;
-use super::openapi::Said;
 use super::parameters::{Parameter, Parameters};
 use super::reply::Reply;
 use super::rights::Needs;
 use super::uri;
 use crate::runtime::Handle;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, Method};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -21,10 +20,15 @@ use std::pin::Pin;
 /// The methods that there are; any other word is no request.
 pub(super) const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 
+/// What whoever asks calls a request; it is told again with the answer.
+pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
+
 /// A request that found its route.
 pub(super) struct Call {
     /// The node that was asked.
     pub(super) handle: Handle,
+    /// The route that it found.
+    pub(super) route: &'static Route,
     /// Who asks, where that is known.
     pub(super) guest: Option<Guest>,
     /// Where it goes on with what takes long.
@@ -51,6 +55,10 @@ pub(super) struct Call {
 
 /// An answer on its way.
 pub(super) type Answering<T> = Pin<Box<dyn Future<Output = Result<T, RestError>> + Send>>;
+
+/// What answers look like, as it stands beside a route for `openapi`: the statuses, if 200 is not the only one, and then one
+/// kind or two with `or` between, a tree in the notation of `openapi::shape`, `text`, `bytes`, `html`, `events` or `metrics`.
+pub(super) type Said = &'static str;
 
 /// How a route answers.
 #[derive(Clone, Copy)]

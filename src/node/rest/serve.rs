@@ -17,7 +17,7 @@ use super::parameters::Parameters;
 use super::receive::{NotReceived, Received, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::response_format::{ResponseFormat, content_type, is_body_type};
-use super::route::{Answers, Call, METHODS, Route, Takes, Way};
+use super::route::{Answers, Call, METHODS, OPAQUE_ID, Route, Takes, Way};
 use super::routes::{check_known, way};
 use super::waits::{Waits, held};
 use super::{icon, index, removal, rights, tasks, uri};
@@ -28,7 +28,7 @@ use crate::settings::NodeSettings;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -45,8 +45,6 @@ const FAIL_OVER: Duration = Duration::from_millis(300);
 
 /// What is measured under this name found no route.
 const NO_ROUTE: &str = "none";
-
-pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
 pub(super) async fn serve(
@@ -228,7 +226,7 @@ impl Asked {
 }
 
 /// What the route of a request is called, and what it takes; nothing is read on any other way.
-pub(super) fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
+fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
     match way {
         Ok(Way::Here(route, _)) => (route.name, route.takes),
         Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => (NO_ROUTE, Takes::Bytes),
@@ -314,11 +312,12 @@ async fn dispatch(
     let warnings = removal::warnings(route.name, &method, &parameters);
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
     let until = guest.as_ref().map(|guest| guest.until.clone());
-    let call = Call { handle, guest, lane, path, target, method, parameters, headers, peer, task, body, is_human };
+    let call =
+        Call { handle, route, guest, lane, path, target, method, parameters, headers, peer, task, body, is_human };
     let reply = tokio::select! {
         biased;
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),
-        reply = answer(route, call, wanted) => reply.map(|reply| reply.while_running(running, until)),
+        reply = answer(call, wanted) => reply.map(|reply| reply.while_running(running, until)),
     };
     if warnings.is_empty() {
         return reply;
@@ -349,11 +348,11 @@ fn begun(route: &'static Route, target: &str, headers: &HeaderMap) -> Begun {
     Begun { kind: "transport", action, description: shortened(target), is_cancellable, parent: None, opaque_id }
 }
 
-async fn answer(route: &'static Route, call: Call, wanted: &ResponseFormat) -> Result<Reply, RestError> {
-    let (columns, rows) = match route.answers {
+async fn answer(call: Call, wanted: &ResponseFormat) -> Result<Reply, RestError> {
+    let (columns, rows) = match call.route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply, _) => {
-            check_known(&call, route, false).map_err(|unknown| tasks::malformed(&call).unwrap_or(unknown))?;
+            check_known(&call, false).map_err(|unknown| tasks::malformed(&call).unwrap_or(unknown))?;
             return reply(call).await;
         }
         Answers::Refused => {
@@ -361,7 +360,7 @@ async fn answer(route: &'static Route, call: Call, wanted: &ResponseFormat) -> R
         }
     };
     let display = Display::read(columns, &call.parameters, wanted.asked.is_none())?;
-    check_known(&call, route, display.is_help)?;
+    check_known(&call, display.is_help)?;
     if display.is_help {
         return Ok(Reply::text(display.help()));
     }

@@ -5,8 +5,6 @@
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::route::Call;
-use super::routes::way;
-use super::serve::aim;
 use super::snapshot::{MASTER, MASTER_TIMEOUT, patience};
 use super::time::human_time;
 use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId, Version};
@@ -96,8 +94,7 @@ pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError
         && spans.are_wanted()
     {
         let asker = call.headers.get(TRACE_PARENT).and_then(|value| SpanContext::of_header(value.to_str().ok()?));
-        let (name, _) = aim(&way(call.method.as_str(), &call.path));
-        spans.asked((name, asker), since, (*at, *acknowledged));
+        spans.asked((call.route.name, asker), since, (*at, *acknowledged));
     }
     Ok(answer)
 }

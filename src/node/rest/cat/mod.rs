@@ -22,8 +22,7 @@ mod thread_pool;
 pub(super) use display::{DISPLAY, Display};
 
 use super::reply::Reply;
-use super::route::{Answering, Answers, Call, Route};
-use super::routes::routes;
+use super::route::{Answers, Route};
 
 pub(super) const MASTER: Answers = Answers::Table(&master::COLUMNS, |call| Box::pin(master::rows(call)));
 pub(super) const NODES: Answers = Answers::Table(&node_columns::COLUMNS, |call| Box::pin(nodes::rows(call)));
@@ -50,10 +49,10 @@ pub(super) const SNAPSHOTS: Answers = Answers::Table(&empty::SNAPSHOTS, |call| B
 /// Paths of tables that Elasticsearch does not list, though it has them.
 const UNLISTED: [&str; 3] = ["/_cat/allocation/{nodes}", "/_cat/snapshots", "/_cat/templates/{name}"];
 
-/// Answers with the paths of all tables.
-pub(super) fn list(_: Call) -> Answering<Reply> {
+/// Answers with the paths of all tables among these routes.
+pub(super) fn list(routes: impl Iterator<Item = &'static Route>) -> Reply {
     let is_table = |route: &&'static Route| matches!(route.answers, Answers::Table(..));
-    let paths = routes().filter(is_table).flat_map(|route| route.paths).filter(|path| !UNLISTED.contains(path));
+    let paths = routes.filter(is_table).flat_map(|route| route.paths).filter(|path| !UNLISTED.contains(path));
     let text = paths.fold("=^.^=\n".to_owned(), |text, path| text + &path.replace("_pool_patterns", "_pools") + "\n");
-    Box::pin(async { Ok(Reply::text(text)) })
+    Reply::text(text)
 }

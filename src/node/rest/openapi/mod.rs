@@ -12,13 +12,10 @@ use super::error::{Kind, RestError};
 use super::icon;
 use super::reply::Reply;
 use super::response_format::COMMON;
-use super::route::{Call, Route};
-use super::routes::routes;
+use super::route::{Call, Route, capture};
 use super::uri;
 use operation::operation;
 use std::collections::BTreeMap;
-
-pub(super) use operation::Said;
 
 /// The trees that have names: a name a line, and what it stands for below it.
 const SHAPES: &str = include_str!("shapes.txt");
@@ -33,9 +30,9 @@ twins besides. Bodies may be sent and asked for as JSON, YAML, CBOR and SMILE; a
 errors unless the operation says otherwise. Where users log in, `x-role` is the least role that may ask, and `x-touches` what is \
 compared with the keys and leases of a user who may not touch all of them.";
 
-/// The document.
-pub(super) async fn show(_: Call) -> Result<Reply, RestError> {
-    document().map(Reply::tree).map_err(|why| RestError::new(Kind::IllegalState, why))
+/// The document that these routes make.
+pub(super) fn show(routes: impl Iterator<Item = &'static Route>) -> Result<Reply, RestError> {
+    document(routes).map(Reply::tree).map_err(|why| RestError::new(Kind::IllegalState, why))
 }
 
 /// The page.
@@ -44,10 +41,10 @@ pub(super) async fn page(_: Call) -> Result<Reply, RestError> {
 }
 
 /// The whole of it; fails with the route whose shape cannot be read.
-fn document() -> Result<Json, String> {
+fn document(routes: impl Iterator<Item = &'static Route>) -> Result<Json, String> {
     let mut paths: BTreeMap<String, Vec<(String, Json)>> = BTreeMap::new();
     let mut ids = BTreeMap::new();
-    for route in routes() {
+    for route in routes {
         for (path, method) in ways(route) {
             let id = operation_id(&mut ids, route.name);
             let operation = operation(route, path, method, &id).map_err(|why| format!("{method} {path}: {why}"))?;
@@ -103,18 +100,19 @@ fn named_shapes() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The names that the pieces of a path are captured under.
 fn captures(path: &'static str) -> impl Iterator<Item = &'static str> {
-    uri::pieces(path).into_iter().filter_map(super::route::capture)
+    uri::pieces(path).into_iter().filter_map(capture)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rest::body::compact;
+    use crate::rest::routes::routes;
     use std::collections::BTreeSet;
 
     #[test]
     fn every_route_tells_what_it_answers_with() {
-        let document = document().unwrap_or_else(|why| panic!("{why}: see src/node/rest/openapi/shape.rs"));
+        let document = document(routes()).unwrap_or_else(|why| panic!("{why}: see src/node/rest/openapi/shape.rs"));
         let text = compact(&document);
         for (name, _) in named_shapes() {
             assert!(text.contains(&format!("schemas/{name}\"")), "{name} is in shapes.txt, and nothing refers to it");

@@ -12,10 +12,6 @@ use crate::rest::route::{Answers, Route, Takes};
 /// The notations of trees.
 const NOTATIONS: [&str; 4] = ["application/json", "application/yaml", "application/cbor", "application/smile"];
 
-/// What answers look like, as it stands beside a route: the statuses, if 200 is not the only one, and then one kind or two
-/// with `or` between, a tree in the notation of [`super::shape`], `text`, `bytes`, `html`, `events` or `metrics`.
-pub(in crate::rest) type Said = &'static str;
-
 /// Headers that are understood by whatever understands a parameter.
 const HEADERS: [(&str, &str, &str); 5] = [
     ("retry", "Idempotency-Key", "Names the request, so that it is carried out once: `AAAAcAAAAAAAAAAAAAAABw/7`."),

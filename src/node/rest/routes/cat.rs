@@ -1,5 +1,6 @@
 //! The tables, in the order in which `/_cat` lists them.
 
+use super::routes;
 use crate::rest::cat;
 use crate::rest::indices::INDICES;
 use crate::rest::parameters::{Parameter, Values};
@@ -41,7 +42,7 @@ pub(super) static ROUTES: &[Route] = &[
         parameters: &[],
         needs: Needs::LOOK,
         takes: Takes::Tree,
-        answers: Answers::Reply(cat::list, "text"),
+        answers: Answers::Reply(|_| Box::pin(async { Ok(cat::list(routes())) }), "text"),
         name: "cat_action",
         doc: "Lists the tables that there are.",
     },

@@ -107,8 +107,9 @@ pub(super) fn known(route: &'static Route, is_help: bool) -> BTreeSet<&'static s
     understood(route, is_help).map(|parameter| parameter.name).collect()
 }
 
-/// Refuses parameters that a route does not understand.
-pub(super) fn check_known(call: &Call, route: &'static Route, is_help: bool) -> Result<(), RestError> {
+/// Refuses parameters that the route of a request does not understand.
+pub(super) fn check_known(call: &Call, is_help: bool) -> Result<(), RestError> {
+    let route = call.route;
     // Nobody looks for a body in the query where one was sent.
     let is_read = |name: &str| call.body.is_empty() || !SOURCE.iter().any(|source| source.name == name);
     let is_known = |name: &str| is_read(name) && understood(route, is_help).any(|parameter| parameter.name == name);
