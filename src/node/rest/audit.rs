@@ -3,7 +3,6 @@
 //! A thread of its own writes; whoever asked waits for a place in its queue, so nothing is left out while it can be written.
 //! A file that has grown large becomes the one before, and a new one begins. Mirrors `LoggingAuditTrail` of X-Pack (6.8).
 
-use super::door::is_refusal;
 use crate::settings::NodeSettings;
 use axum::http::StatusCode;
 use parking_lot::Mutex;
@@ -66,6 +65,11 @@ impl<'a> Event<'a> {
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether somebody was not let in, or not to what was asked for.
+pub(super) fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// Takes note of events.

@@ -3,7 +3,7 @@
 //! Pages of browsers that nobody allowed are sent away, so is whoever asks by a name that this node does not go by, and,
 //! where users are known, whoever is none of them. Which pages are allowed is told in `cors`.
 
-use super::audit::{Audit, Event};
+use super::audit::{Audit, Event, is_refusal};
 use super::cors::Cors;
 use super::error::{Kind, RestError};
 use super::login::{Guest, Login, Stranger, name_of};
@@ -132,11 +132,6 @@ fn event<'a>(parts: &'a Parts, (guest, tried): (Option<&'a Guest>, Option<&'a st
 
 fn is_look(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
-}
-
-/// Whether somebody was not let in, or not to what was asked for.
-pub(super) fn is_refusal(status: StatusCode) -> bool {
-    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// Where a request comes from, as the socket says.

@@ -1,26 +1,16 @@
-//! `/_cluster/health`: how the cluster is, and waiting until it is as wanted.
+//! How the cluster is.
 //!
-//! Zazen places no shards, so every count of shards is zero and an index lacks nothing. What to wait for is told in
-//! `health_wait`. Mirrors `ClusterHealthResponse`, `ClusterStateHealth` and `TransportClusterHealthAction` (6.8).
+//! Zazen places no shards, so every count of shards is zero. Waiting until the cluster is as wanted is told in `health_wait`.
+//! Mirrors `ClusterHealthResponse` and `ClusterStateHealth` (6.8).
 
 use super::body::Json;
-use super::error::RestError;
-use super::health_wait::Conditions;
-use super::reply::Reply;
-use super::route::Call;
-use super::snapshot::{self, MASTER_TIMEOUT};
+use super::snapshot;
 use super::time::human_time;
 use crate::cluster::ClusterState;
 use crate::runtime::Handle;
 use crate::service::{Answer, PendingTask, Question};
-use axum::http::StatusCode;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
-
-/// How long to wait unless the request says so.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The colours, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +53,7 @@ impl Health {
     }
 
     /// The same as this node knows it, without asking anybody, not even its own core: only a master has a queue.
-    fn of_local(handle: &Handle, state: &Arc<ClusterState>) -> Health {
+    pub(super) fn of_local(handle: &Handle, state: &Arc<ClusterState>) -> Health {
         let (count, longest_wait) = handle.meter().instruments().queue();
         Health::with(handle, (usize::try_from(count).unwrap_or(usize::MAX), longest_wait), state)
     }
@@ -86,7 +76,8 @@ impl Health {
         if self.is_unavailable { 0.0 } else { 100.0 }
     }
 
-    fn json(&self, cluster: &str, is_timed_out: bool, is_human: bool) -> Json {
+    /// As users read it.
+    pub(super) fn json(&self, cluster: &str, is_timed_out: bool, is_human: bool) -> Json {
         let zero = || Json::from(0_u64);
         let wait = u64::try_from(self.longest_wait.as_millis()).unwrap_or(u64::MAX);
         let percent = self.active_percent();
@@ -129,52 +120,4 @@ pub(super) async fn pending(handle: &Handle) -> Vec<PendingTask> {
         return Vec::new();
     };
     tasks
-}
-
-/// Answers when the cluster is as wanted, or says 408 and how it is when the time is over.
-pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
-    let conditions = Conditions::read(&call.parameters)?;
-    let has_indices = matches!(call.parameters.text("level"), Some("indices" | "shards"));
-    let is_local = call.parameters.flag("local")?.unwrap_or(false);
-    let timeout = call.parameters.time("timeout", TIMEOUT)?;
-    // Who gives the one time means it for all.
-    let master_timeout = if call.parameters.text("timeout").is_some() { timeout } else { MASTER_TIMEOUT };
-    let master_timeout = call.parameters.time("master_timeout", master_timeout)?;
-    let deadline = Instant::now() + timeout;
-    let first = match is_local {
-        true => snapshot::local(&call.handle),
-        false => snapshot::confirmed(&call.handle, master_timeout).await?,
-    };
-    conditions.check(&first)?;
-    let (state, is_met) = conditions.wait(&call.handle, first, is_local, deadline).await?;
-    let mut health = match is_local {
-        true => Health::of_local(&call.handle, &state),
-        false => Health::of(&call.handle, &state).await,
-    };
-    let indices = conditions.indices(&state);
-    if indices.is_none() {
-        health.status = Status::Red;
-    }
-    let body = health.json(state.cluster_name.as_str(), !is_met, call.is_human);
-    let has_shards = call.parameters.text("level") == Some("shards");
-    let indices = has_indices.then(|| indices_json(&indices.unwrap_or_default(), has_shards));
-    let status = if is_met { StatusCode::OK } else { StatusCode::REQUEST_TIMEOUT };
-    Ok(Reply::tree(body.with_some("indices", indices)).with_status(status))
-}
-
-/// An index without shards lacks none.
-fn indices_json(names: &BTreeSet<String>, has_shards: bool) -> Json {
-    let counts = [
-        "number_of_shards",
-        "number_of_replicas",
-        "active_primary_shards",
-        "active_shards",
-        "relocating_shards",
-        "initializing_shards",
-        "unassigned_shards",
-    ];
-    let green = || Json::object([("status", Status::Green.name().into())]);
-    let index = || counts.iter().fold(green(), |index, name| index.with(name, 0_u64));
-    let shards = || has_shards.then(|| Json::object([]));
-    Json::map(names.iter().map(|name| (name, index().with_some("shards", shards()))))
 }

@@ -1,20 +1,27 @@
-//! What `/_cluster/health` may wait for.
+//! `/_cluster/health`: waiting until the cluster is as wanted, and telling how it is then.
 //!
-//! All that is given must hold at once, and is looked at again with every state. Mirrors `TransportClusterHealthAction` and
-//! `RestClusterHealthAction` (6.8).
+//! All that is waited for must hold at once, and is looked at again with every state. An index lacks nothing, as there are no
+//! shards. Mirrors `TransportClusterHealthAction` and `RestClusterHealthAction` (6.8).
 
+use super::body::Json;
 use super::error::RestError;
-use super::health::{self, Status, pending};
+use super::health::{self, Health, Status, pending};
 use super::indices::{Options, resolve};
 use super::parameters::{Parameter, Parameters, Values};
-use super::snapshot;
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot::{self, MASTER_TIMEOUT};
 use crate::cluster::ClusterState;
 use crate::runtime::Handle;
 use crate::service::Priority;
+use axum::http::StatusCode;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// How long to wait unless the request says so.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often the master's queue is looked at, which changes without a new state.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -64,8 +71,56 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     parameter("wait_for_relocating_shards", Values::Text, "none", "Refused, as Elasticsearch refuses it."),
 ];
 
+/// Answers when the cluster is as wanted, or says 408 and how it is when the time is over.
+pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    let conditions = Conditions::read(&call.parameters)?;
+    let has_indices = matches!(call.parameters.text("level"), Some("indices" | "shards"));
+    let is_local = call.parameters.flag("local")?.unwrap_or(false);
+    let timeout = call.parameters.time("timeout", TIMEOUT)?;
+    // Who gives the one time means it for all.
+    let master_timeout = if call.parameters.text("timeout").is_some() { timeout } else { MASTER_TIMEOUT };
+    let master_timeout = call.parameters.time("master_timeout", master_timeout)?;
+    let deadline = Instant::now() + timeout;
+    let first = match is_local {
+        true => snapshot::local(&call.handle),
+        false => snapshot::confirmed(&call.handle, master_timeout).await?,
+    };
+    conditions.check(&first)?;
+    let (state, is_met) = conditions.wait(&call.handle, first, is_local, deadline).await?;
+    let mut health = match is_local {
+        true => Health::of_local(&call.handle, &state),
+        false => Health::of(&call.handle, &state).await,
+    };
+    let indices = conditions.indices(&state);
+    if indices.is_none() {
+        health.status = Status::Red;
+    }
+    let body = health.json(state.cluster_name.as_str(), !is_met, call.is_human);
+    let has_shards = call.parameters.text("level") == Some("shards");
+    let indices = has_indices.then(|| indices_json(&indices.unwrap_or_default(), has_shards));
+    let status = if is_met { StatusCode::OK } else { StatusCode::REQUEST_TIMEOUT };
+    Ok(Reply::tree(body.with_some("indices", indices)).with_status(status))
+}
+
+/// An index without shards lacks none.
+fn indices_json(names: &BTreeSet<String>, has_shards: bool) -> Json {
+    let counts = [
+        "number_of_shards",
+        "number_of_replicas",
+        "active_primary_shards",
+        "active_shards",
+        "relocating_shards",
+        "initializing_shards",
+        "unassigned_shards",
+    ];
+    let green = || Json::object([("status", Status::Green.name().into())]);
+    let index = || counts.iter().fold(green(), |index, name| index.with(name, 0_u64));
+    let shards = || has_shards.then(|| Json::object([]));
+    Json::map(names.iter().map(|name| (name, index().with_some("shards", shards()))))
+}
+
 /// What to wait for.
-pub(super) struct Conditions {
+struct Conditions {
     names: Vec<String>,
     status: Option<Status>,
     nodes: Option<(Compare, i32)>,
@@ -85,7 +140,7 @@ enum Compare {
 
 impl Conditions {
     /// Reads them from a request.
-    pub(super) fn read(parameters: &Parameters) -> Result<Conditions, RestError> {
+    fn read(parameters: &Parameters) -> Result<Conditions, RestError> {
         if parameters.text("wait_for_relocating_shards").is_some() {
             let reason =
                 "wait_for_relocating_shards has been removed, use wait_for_no_relocating_shards [true/false] instead";
@@ -105,14 +160,14 @@ impl Conditions {
     }
 
     /// Refuses names that no index can have.
-    pub(super) fn check(&self, state: &ClusterState) -> Result<(), RestError> {
+    fn check(&self, state: &ClusterState) -> Result<(), RestError> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let lenient = Options { ignore_unavailable: true, allow_no_indices: true, open: true, closed: true };
         resolve(state, &names, lenient).map(drop)
     }
 
     /// The indices that are asked for; none if one of them is not there.
-    pub(super) fn indices(&self, state: &ClusterState) -> Option<BTreeSet<String>> {
+    fn indices(&self, state: &ClusterState) -> Option<BTreeSet<String>> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let strict = Options { ignore_unavailable: false, allow_no_indices: true, open: true, closed: true };
         resolve(state, &names, strict).ok()
@@ -128,7 +183,7 @@ impl Conditions {
     }
 
     /// Waits until all holds. Tells the last state, and whether it did.
-    pub(super) async fn wait(
+    async fn wait(
         &self,
         handle: &Handle,
         first: Arc<ClusterState>,

@@ -7,9 +7,7 @@ use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::sent::SOURCE;
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
-use crate::rest::{
-    allocation, cluster_stats, health, health_wait, pending, remote, reroute, settings, state, tasks, welcome,
-};
+use crate::rest::{allocation, cluster_stats, health_wait, pending, remote, reroute, settings, state, tasks, welcome};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
@@ -29,7 +27,7 @@ pub(super) static ROUTES: &[Route] = &[
         parameters: &[READ, health_wait::PARAMETERS],
         needs: Needs::LOOK,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(health::show(call)), "200,408 @Health"),
+        answers: Answers::Reply(|call| Box::pin(health_wait::show(call)), "200,408 @Health"),
         name: "cluster_health_action",
         doc: "Tells how the cluster is, and waits until it is as wanted.\nThe status is `red` while no master is known or \
               the state of the cluster is not back yet, `yellow` while a node whose vote counts is not there, or \
