@@ -33,6 +33,7 @@ mod shell;
 mod sibling;
 mod standing;
 mod start;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod unbelieved;
