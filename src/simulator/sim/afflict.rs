@@ -6,9 +6,8 @@
 //! does one move to another address, because those that know none would form another.
 
 use super::Fault;
-use super::check::Setting;
 use super::half_well::{Act, Anew, draw_sickness};
-use super::operation::submit;
+use super::operation::{Setting, submit};
 use super::run::{Run, start};
 use super::watch::Violation;
 use crate::cluster::{Address, NodeId, Roles};

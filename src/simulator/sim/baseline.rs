@@ -2,9 +2,6 @@
 
 use super::disk;
 use super::network::Quality;
-use super::watch::Watch;
-use super::world::World;
-use crate::protocol::Protocol;
 
 /// How things are where nothing is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +23,6 @@ impl Default for Baseline {
             disk_us: disk::LATENCY_US,
             lookup_us: (200, 2_000),
             loses_unsynced: false,
-        }
-    }
-}
-
-impl<P: Protocol, W: Watch<P>> World<P, W> {
-    /// Changes what is normal, and makes it so for all links and disks.
-    pub fn set_normal(&mut self, normal: Baseline) {
-        self.normal = normal;
-        self.network.quality = normal.quality;
-        for host in &mut self.hosts {
-            host.disk.mend(normal.disk_us);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What clients asked and were told, apart from all cluster states, and whether it is linearizable.
 
+use super::check::Histories;
 use super::check::linear::{Entry, Fate, Finding, WIDTH, check, conflicts};
 use super::operation::{Key, Operation, Update};
 use super::watch::Violation;
@@ -8,9 +9,6 @@ use std::collections::BTreeMap;
 
 /// For how many steps an order is searched.
 const BUDGET: usize = 200_000;
-
-/// With fewer pairs of operations whose order matters, a history shows little.
-const CONFLICTS_MIN: usize = 10;
 
 /// How an operation ended, as far as its client knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,37 +19,6 @@ pub(super) enum End {
     Refused,
     /// Nobody knows.
     Unknown,
-}
-
-/// What was found out about all histories of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histories {
-    /// How many pairs of keys have a history.
-    pub count: u64,
-    /// How many operations they hold.
-    pub operations: u64,
-    /// How many of these ended unknown.
-    pub unknown: u64,
-    /// How many histories could not be judged.
-    pub inconclusive: u64,
-    /// How many pairs of operations overlapped so that their order matters.
-    pub conflicts: u64,
-}
-
-impl Histories {
-    /// Adds those of another run.
-    pub fn add(&mut self, other: &Histories) {
-        self.count += other.count;
-        self.operations += other.operations;
-        self.unknown += other.unknown;
-        self.inconclusive += other.inconclusive;
-        self.conflicts += other.conflicts;
-    }
-
-    /// Whether so little happened at once that nothing is shown.
-    pub fn is_trivial(&self) -> bool {
-        self.conflicts < CONFLICTS_MIN as u64
-    }
 }
 
 /// The history of each pair of keys.

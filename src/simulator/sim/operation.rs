@@ -1,6 +1,5 @@
 //! What a client wants of a node, drawn at random, and the question that it asks for it.
 
-use super::check::Setting;
 use crate::cluster::{NodeId, RequestId, Revision, StateId};
 use crate::protocol::Rng;
 use crate::service::{Condition, MINIMUM_MASTER_NODES, Put, Query, Question, SettingsPatch, Task, Txn};
@@ -62,6 +61,15 @@ pub struct Update {
     pub puts: Vec<(Key, u64)>,
     /// The keys to delete.
     pub deletes: Vec<Key>,
+}
+
+/// One setting: its key, and whether it survives a full restart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setting {
+    /// The key.
+    pub key: Arc<str>,
+    /// Whether it survives a full restart.
+    pub is_persistent: bool,
 }
 
 /// What a client wants of a node.

@@ -2,7 +2,7 @@
 //!
 //! Each node has the log that a real one feeds with what it applies. What watchers are told is judged in `check`.
 
-use super::check::{Descent, Watched};
+use super::check::{Descent, Watched, WatcherTotals};
 use super::watch::Violation;
 use crate::cluster::ClusterState;
 use crate::protocol::{Rng, Time};
@@ -13,26 +13,6 @@ use std::time::Duration;
 
 /// How many steps a watcher takes at once.
 const STEPS_MAX: usize = 64;
-
-/// What watchers were told in all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WatcherTotals {
-    /// Steps.
-    pub steps: u64,
-    /// States to go on from, because what led to them was not known.
-    pub jumps: u64,
-    /// How often a watcher went on at another node than before.
-    pub moves: u64,
-}
-
-impl WatcherTotals {
-    /// Adds what those of another run were told.
-    pub fn add(&mut self, other: &WatcherTotals) {
-        self.steps += other.steps;
-        self.jumps += other.jumps;
-        self.moves += other.moves;
-    }
-}
 
 /// The logs of all nodes, and the watchers.
 #[derive(Debug)]

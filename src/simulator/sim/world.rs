@@ -1,6 +1,7 @@
 //! The world: its nodes, its time, and how to run it.
 //!
-//! What happens in an event is in `step`, what participants want in `effects`, what is broken on purpose in `inject`.
+//! What happens in an event is in `step`, what participants want in `effects`, what is broken on purpose in `inject`;
+//! `linking` makes and ends held links, `gate` lets messages pass.
 
 use super::baseline::Baseline;
 use super::calls::{CallId, Calls};
@@ -294,6 +295,15 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Changes what looking up the seed hosts yields on a node.
     pub fn set_seeds(&mut self, node: usize, seeds: Resolution<P::Peer>) {
         self.hosts[node].seeds = seeds;
+    }
+
+    /// Changes what is normal, and makes it so for all links and disks.
+    pub fn set_normal(&mut self, normal: Baseline) {
+        self.normal = normal;
+        self.network.quality = normal.quality;
+        for host in &mut self.hosts {
+            host.disk.mend(normal.disk_us);
+        }
     }
 
     /// Says how many bytes a message has, for the counters.

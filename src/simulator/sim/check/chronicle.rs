@@ -4,12 +4,12 @@
 //! judged by [`linear`], leases by [`Fencing`], watches by [`Heard`]; all of it at the end, and each history of registers as
 //! soon as nobody adds to it.
 
-use super::Fencing;
+use super::fencing::Fencing;
 use super::heard::{Heard, Known, Written};
+use super::histories::Histories;
 use super::linear::{self, Entry, Fate, Finding};
 use crate::cluster::Token;
 use crate::protocol::Time;
-use crate::sim::Histories;
 use crate::sim::watch::Violation;
 use std::collections::BTreeMap;
 

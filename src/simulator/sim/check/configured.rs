@@ -5,20 +5,12 @@
 
 use super::{Descent, broken};
 use crate::cluster::{ClusterState, NodeId, Settings, StateId};
+use crate::sim::operation::Setting;
 use crate::sim::watch::Violation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const RULE: &str = "S5 an acknowledged setting is never lost";
-
-/// One setting: its key, and whether it survives a full restart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Setting {
-    /// The key.
-    pub key: Arc<str>,
-    /// Whether it survives a full restart.
-    pub is_persistent: bool,
-}
 
 /// Follows what was asked of settings, and what committed states say.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@
 //! among it, keys go in the state in which their lease ends, tokens rise, and in the end all know what a read shows.
 
 use super::broken;
+use super::watched::WatcherTotals;
 use crate::cluster::{Blob, Holding, KeyValue, Lease, Revision, Term, Token, Version};
 use crate::service::watch::Change;
-use crate::sim::WatcherTotals;
 use crate::sim::watch::Violation;
 use std::collections::BTreeMap;
 use std::ops::Bound;

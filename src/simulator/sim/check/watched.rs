@@ -7,6 +7,26 @@ use crate::sim::watch::Violation;
 
 const RULE: &str = "watches: every change in order, none twice, none missing";
 
+/// What watchers were told in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatcherTotals {
+    /// Steps.
+    pub steps: u64,
+    /// States to go on from, because what led to them was not known.
+    pub jumps: u64,
+    /// How often a watcher went on at another node than before.
+    pub moves: u64,
+}
+
+impl WatcherTotals {
+    /// Adds what those of another run were told.
+    pub fn add(&mut self, other: &WatcherTotals) {
+        self.steps += other.steps;
+        self.jumps += other.jumps;
+        self.moves += other.moves;
+    }
+}
+
 /// Judges what one watcher was told.
 #[derive(Debug, Default)]
 pub struct Watched {

@@ -7,12 +7,12 @@
 
 mod told;
 
-use super::check::{Acknowledged, Bounds, Checkers, Configured, Kept, Order, Storm, Timely};
-use super::history::{End, Histories, History};
+use super::check::{Acknowledged, Bounds, Checkers, Configured, Histories, Kept, Order, Storm, Timely, WatcherTotals};
+use super::history::{End, History};
 use super::lease_holders::{Asked, LeaseHolders};
 use super::operation::{Choice, Key, Known, Operation, Update, question};
 use super::watch::Violation;
-use super::watchers::{WatcherTotals, Watchers};
+use super::watchers::Watchers;
 use super::wiped::Wiped;
 use crate::cluster::{RequestId, Uuid};
 use crate::protocol::{Rng, Ticket, Time};
