@@ -8,7 +8,7 @@
 use super::Fault;
 use super::half_well::{Act, Anew, draw_sickness};
 use super::operation::{Setting, submit};
-use super::run::{Run, start};
+use super::run_world::{Run, start};
 use super::watch::Violation;
 use crate::cluster::{Address, NodeId, Roles};
 use crate::protocol::Resolution;
@@ -17,9 +17,6 @@ use crate::zen::{Mode, Zen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// About what a state has in a random run.
-const STATE_BYTES: u64 = 310_000;
 
 impl Run {
     /// The nodes that are there and work, or will once all is healed. A majority among them is owed a master and answers,
@@ -266,11 +263,6 @@ impl Run {
         self.world.inject(Fault::Heal);
         self.demand_recovery(group)
     }
-}
-
-/// Extra recovery time where states take long to reach a node: each may be under way twice for a vote and twice for a join.
-pub(super) fn transfer_bound(slow: Option<(usize, u64)>) -> Duration {
-    slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64)) * 4
 }
 
 fn votes_for(zen: &Zen, candidate: &Address) -> bool {

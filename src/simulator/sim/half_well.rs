@@ -49,6 +49,8 @@ const KINDS: [Kind; 12] = [
 const CRAWL_US: (u64, u64) = (1_500_000, 3_000_000);
 /// The least that is carried in a second to a node that is reached slowly, but well: a state takes four seconds.
 const SLOWEST: u64 = 75_000;
+/// About what a state has in a random run.
+const STATE_BYTES: u64 = 310_000;
 /// The longest delay of a message that is late.
 const LATE_US: u64 = 180_000_000;
 /// The longest jump of a clock.
@@ -171,6 +173,11 @@ impl HalfWell {
             ends: BTreeMap::new(),
             serial: 0,
         }
+    }
+
+    /// Extra recovery time where states take long to reach a node: each may be under way twice for a vote and twice for a join.
+    pub(super) fn transfer_bound(&self) -> Duration {
+        self.slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64)) * 4
     }
 
     /// Whether links may be slow for a while.

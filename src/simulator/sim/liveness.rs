@@ -2,12 +2,11 @@
 //!
 //! How the cluster is hurt before stands in `run`, what it can bear in `quorum_analysis`.
 
-use super::afflict::transfer_bound;
 use super::check::Phase;
 use super::clients::Clients;
 use super::operation::MASTER_TIMEOUT;
-use super::run::Run;
 use super::run_params::Healing;
+use super::run_world::Run;
 use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;
@@ -217,7 +216,7 @@ impl Run {
     fn recovery_bound(&self) -> Duration {
         let crowd = self.draw.nodes;
         self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd))
-            + transfer_bound(self.draw.half_well.slow)
+            + self.draw.half_well.transfer_bound()
     }
 
     fn detection(&self) -> Duration {

@@ -2,7 +2,7 @@
 //!
 //! Says nothing of what nodes should do; it keeps a run from demanding what no algorithm could give.
 
-use super::run::Run;
+use super::run_world::Run;
 use crate::cluster::{ClusterState, NodeId, VotingSet, VotingSets};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,14 +1,40 @@
-//! What a random run consists of, drawn from its seed: the cluster, its clients, and how it is hurt and healed.
+//! What is asked of a random run, and what it consists of, drawn from its seed: the cluster, its clients, and how it is
+//! hurt and healed.
 //!
 //! The faults themselves are drawn by [`Plan`], the rest of the run by whoever makes it.
 
 use super::half_well::HalfWell;
-use super::{Plan, RunOptions};
+use super::{Detail, Plan};
 use crate::protocol::{Rng, Time};
+use crate::zen::Tuning;
+use crate::zen::rules::Rules;
 use std::fmt;
 
 /// More nodes have too many links to be drawn.
 const GRAPH_MAX: usize = 8;
+
+/// What is asked of a run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// What everything is drawn from.
+    pub seed: u64,
+    /// How many nodes; drawn from 3 to 7 if it is not said.
+    pub nodes: Option<usize>,
+    /// How many updates are asked for at least.
+    pub updates: u64,
+    /// The numbers that the nodes run by.
+    pub tuning: Tuning,
+    /// The protections that the nodes keep.
+    pub rules: Rules,
+    /// Whether nodes are half well besides their other faults.
+    pub half_well: bool,
+    /// Stop after so many events.
+    pub until: Option<u64>,
+    /// How much of the trace to keep, and how many lines of it.
+    pub trace: Option<(Detail, usize)>,
+    /// Whether all that happens is hashed, so that runs can be compared.
+    pub is_hashed: bool,
+}
 
 /// What was drawn for a run.
 #[derive(Clone, Debug)]
