@@ -57,6 +57,7 @@ mod transit;
 mod watch;
 mod watchers;
 mod wiped;
+mod witness;
 mod world;
 
 pub use baseline::Baseline;

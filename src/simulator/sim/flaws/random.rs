@@ -3,13 +3,13 @@
 //! Faults are those of every random run; a few clients write and read through any node. The nodes run at this protocol's
 //! pace, whatever they are: a run lasts some minutes, and Zen took one and a half to notice a silent node.
 
-use super::{Oracle, Witness};
 use crate::cluster::{Address, Roles};
 use crate::protocol::{Rng, Ticket, Time};
 use crate::service::{Answer, Query, Question, Task, Txn};
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::network::Mode;
 use crate::sim::watch::{Violation, Watch};
+use crate::sim::witness::{Oracle, Witness};
 use crate::sim::{Fault, Member, Plan, World};
 use crate::zen::{Message, Tuning};
 use crate::zen68::Dialect;
@@ -56,7 +56,7 @@ pub fn witnessed(kind: Kind, seed: u64) -> BTreeMap<Oracle, String> {
     let seen = &search.world.watch.witness;
     // An update that is asked of a node that stands still takes as long as that lasts, and rightly so.
     let oracles = Oracle::ALL.into_iter().filter(|oracle| *oracle != Oracle::SlowUpdate);
-    let judged = oracles.map(|oracle| (oracle, oracle.judge(seen, now, &[], oracle.span())));
+    let judged = oracles.map(|oracle| (oracle, seen.judge(oracle, now, &[], oracle.span())));
     judged.filter_map(|(oracle, found)| Some((oracle, found?))).collect()
 }
 

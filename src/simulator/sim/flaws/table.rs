@@ -1,7 +1,7 @@
 //! The rows: what each flaw is called, where it was reported, and by what it is recognised.
 
-use super::random::{Kind, Typed};
-use super::{Oracle, random};
+use super::random::{self, Kind, Typed};
+use crate::sim::witness::Oracle;
 use crate::zen68::Dialect;
 
 /// One of Zen's documented failures.

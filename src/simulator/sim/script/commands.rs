@@ -1,9 +1,11 @@
-//! The commands of the script language: what each is called, how it is written and who carries it out.
+//! The commands of the script language: what each is called, how it is written and who carries it out; and how those of a
+//! block are played.
 
 use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
+use super::text::Block;
 use super::words::Words;
-use super::{answers, breakage, messages, settle, setup, show, tables, updates};
+use super::{breakage, messages, questions, settle, setup, show, tables, updates};
 
 type Run = fn(&mut ScriptWorld, &mut Words<'_>) -> Result<(), ScriptError>;
 
@@ -48,20 +50,20 @@ const COMMANDS: &[Command] = &[
     command("pass", messages::pass),
     command(
         "put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [size=100000] [once=1 [retry]]",
-        answers::put,
+        questions::put,
     ),
     command("updates 30 [via a] [the options of `put`]", updates::updates),
-    command("delete k [via a] [the options of `put`]", answers::delete),
-    command("read k [via a] [master_timeout=30s]", answers::read),
-    command("list <prefix> [after=k] [limit=100] [via a] [master_timeout=30s]", answers::list),
-    command("acquire <lease> [for <holder>] [ttl=10s] [via a] [the options of `put`]", answers::acquire),
-    command("keep-alive <lease>:<token> [via a] [master_timeout=30s]", answers::keep_alive),
-    command("free <lease>:<token> [via a] [the options of `put`]", answers::free),
-    command("lease <lease> [via a] [master_timeout=30s]", answers::lease),
-    command("set transient|persistent <key>=<value> [via a] [timeout=30s] [master_timeout=30s]", answers::set),
-    command("handover a [to b]", answers::hand_over),
-    command("leave a", answers::leave),
-    command("pending a", answers::pending),
+    command("delete k [via a] [the options of `put`]", questions::delete),
+    command("read k [via a] [master_timeout=30s]", questions::read),
+    command("list <prefix> [after=k] [limit=100] [via a] [master_timeout=30s]", questions::list),
+    command("acquire <lease> [for <holder>] [ttl=10s] [via a] [the options of `put`]", questions::acquire),
+    command("keep-alive <lease>:<token> [via a] [master_timeout=30s]", questions::keep_alive),
+    command("free <lease>:<token> [via a] [the options of `put`]", questions::free),
+    command("lease <lease> [via a] [master_timeout=30s]", questions::lease),
+    command("set transient|persistent <key>=<value> [via a] [timeout=30s] [master_timeout=30s]", questions::set),
+    command("handover a [to b]", questions::hand_over),
+    command("leave a", questions::leave),
+    command("pending a", questions::pending),
     command("state [a b…]", show::state),
     command("timers a", show::timers),
     command("explain a", show::explain),
@@ -74,8 +76,24 @@ const COMMANDS: &[Command] = &[
     command("next-voting-set current={a,b} live={a,b,c} master=a", tables::next_set),
 ];
 
+impl ScriptWorld {
+    /// Carries out the commands of a block and tells what they print.
+    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, ScriptError> {
+        self.world.watch.0.since = self.world.now();
+        self.world.watch.0.lines.clear();
+        self.gave_up = false;
+        for command in block.commands() {
+            carry_out(self, &command.text).map_err(|trouble| trouble.at(command.number))?;
+        }
+        if self.world.watch.0.lines.is_empty() {
+            self.say("ok");
+        }
+        Ok(self.printed().to_vec())
+    }
+}
+
 /// Carries out one command.
-pub(super) fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), ScriptError> {
+fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), ScriptError> {
     let mut words = Words::of(text);
     let verb = words.need("a command")?;
     if let Some(command) = COMMANDS.iter().find(|command| command.verb() == verb) {

@@ -24,6 +24,7 @@ mod guards;
 mod lease_holders;
 mod messages;
 mod mistake;
+mod questions;
 mod rules;
 mod script_world;
 mod settle;

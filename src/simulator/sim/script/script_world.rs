@@ -3,18 +3,16 @@
 //! A hop takes a millisecond, a synced write 200 µs, and what was not synced is lost in a crash. Messages that are sent
 //! at the same time keep their order.
 
-use super::commands;
 use super::guards::Guards;
-use super::mistake::{Mistake, ScriptError};
+use super::mistake::Mistake;
 use super::rules::Rules;
 use super::story::Story;
-use super::text::Block;
 use super::words::Words;
 use crate::cluster::NodeId;
 use crate::protocol::Protocol;
 use crate::service::Question;
 use crate::sim::cluster_world::{self, NodeSpec};
-use crate::sim::flaws::Witness;
+use crate::sim::witness::Witness;
 use crate::sim::{Baseline, Member, Quality, World};
 use crate::zen::rules::Rules as Protections;
 use crate::zen68::Dialect;
@@ -96,20 +94,6 @@ impl ScriptWorld {
         if self.may_change_dialect {
             self.dialect = dialect;
         }
-    }
-
-    /// Carries out the commands of a block and tells what they print.
-    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, ScriptError> {
-        self.world.watch.0.since = self.world.now();
-        self.world.watch.0.lines.clear();
-        self.gave_up = false;
-        for command in block.commands() {
-            commands::carry_out(self, &command.text).map_err(|trouble| trouble.at(command.number))?;
-        }
-        if self.world.watch.0.lines.is_empty() {
-            self.say("ok");
-        }
-        Ok(self.printed().to_vec())
     }
 
     /// Whether the last block waited for something that did not come in its time.

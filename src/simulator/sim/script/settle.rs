@@ -1,11 +1,10 @@
 //! Lets time pass: for a while, until something is so, or until nothing is left to do.
 
-use super::answers::rank;
 use super::mistake::{Mistake, ScriptError};
 use super::script_world::{ScriptWorld, StoryWorld};
 use super::show;
 use super::story::moment;
-use super::words::{Words, time};
+use super::words::{Words, rank, time};
 use crate::cluster::{ClusterState, NodeId, Term, Version};
 use crate::protocol::Protocol;
 use std::collections::BTreeSet;

@@ -2,10 +2,9 @@
 //!
 //! Where the order of the input must not matter, every row is judged in several orders.
 
-use super::answers::rank;
 use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
-use super::words::{Words, time};
+use super::words::{Words, rank, time};
 use crate::cluster::{EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, VotingSet, VotingSets};
 use crate::protocol::Time;
 use crate::zen::elect::{self, Candidate, Lost, Seen};

@@ -1,11 +1,11 @@
 //! Many updates one after the other, and what the witness says of what became of them.
 
-use super::answers;
 use super::mistake::{Mistake, ScriptError};
+use super::questions;
 use super::script_world::ScriptWorld;
 use super::settle;
 use super::words::{Words, time};
-use crate::sim::flaws::Oracle;
+use crate::sim::witness::Oracle;
 
 /// So many updates at the most, so that a slip of the pen ends.
 const UPDATES_MAX: usize = 1_000;
@@ -22,7 +22,7 @@ pub(super) fn updates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
         .ok_or_else(|| Mistake::new("no number of updates", format!("a number up to {UPDATES_MAX}")))?;
     let (options, before) = (words.rest().join(" "), stage.world.watch.0.lines.len());
     for number in 1..=count {
-        answers::put(stage, &mut Words::of(&format!("u{number} v{number} {options}")))?;
+        questions::put(stage, &mut Words::of(&format!("u{number} v{number} {options}")))?;
         settle::until(stage, &mut Words::of(PATIENCE))?;
     }
     let done = stage.world.watch.0.lines.split_off(before);
@@ -41,7 +41,7 @@ pub(super) fn oracle(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(
     })?;
     let nodes: Vec<usize> = words.rest().into_iter().map(|name| stage.node(name)).collect::<Result<_, _>>()?;
     let now = stage.world.now();
-    let found = oracle.judge(&stage.world.watch.1.1, now, &nodes, span.unwrap_or_else(|| oracle.span()));
+    let found = stage.world.watch.1.1.judge(oracle, now, &nodes, span.unwrap_or_else(|| oracle.span()));
     stage.say(match &found {
         Some(evidence) => format!("flaw: {evidence}"),
         None => "no flaw".into(),

@@ -4,6 +4,7 @@
 //! end was not understood, and that is a mistake.
 
 use super::mistake::Mistake;
+use crate::cluster::{Term, Version};
 use crate::zen::parse_time;
 use std::collections::VecDeque;
 use std::str::FromStr;
@@ -84,4 +85,13 @@ impl<'a> Words<'a> {
 pub(super) fn time(word: &str) -> Result<Duration, Mistake> {
     parse_time(word)
         .ok_or_else(|| Mistake::new(format!("`{word}` as a time"), "a number and `micros`, `ms`, `s` or `m`"))
+}
+
+/// Reads a term and a version, `3/17`.
+pub(super) fn rank(word: &str) -> Result<(Term, Version), Mistake> {
+    let numbers = || {
+        let (term, version) = word.split_once('/')?;
+        Some((Term::new(term.parse().ok()?)?, Version::new(version.parse().ok()?)?))
+    };
+    numbers().ok_or_else(|| Mistake::new(format!("`{word}` as a state"), "term and version, as in `3/17`"))
 }

@@ -1,15 +1,20 @@
 //! Looks on and remembers what contradicts what a cluster promises. It stops nothing: a flaw is to be seen to its end.
 //!
-//! It knows neither what is done to the nodes nor which rules they keep, and judges by what they show and tell.
+//! It knows neither what is done to the nodes nor which rules they keep, and judges by what they show and tell. `oracle`
+//! names what it looks for, `claims` remembers what clients were told.
 
-use super::Oracle;
-use super::claims::Claims;
+mod claims;
+mod oracle;
+
+pub use oracle::Oracle;
+
 use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, RequestOutcome, StateId, Term, Uuid, Version};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Question};
 use crate::sim::Member;
 use crate::sim::watch::{Violation, Watch};
 use crate::zen::Message;
+use claims::Claims;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,12 +62,30 @@ impl Witness {
         self.claims.asked(at, ticket, question);
     }
 
+    /// What was seen of a flaw by `now`, among these nodes or all, lasting as long as that; none if it was not self.
+    pub fn judge(&self, oracle: Oracle, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
+        match oracle {
+            Oracle::TwoMasters => self.two_masters(now, span),
+            Oracle::TwoClusters => self.two_clusters(),
+            Oracle::TwoStates => self.first(Oracle::TwoStates),
+            Oracle::TimeTravel => self.first(Oracle::TimeTravel),
+            Oracle::IdentityChanged => self.first(Oracle::IdentityChanged),
+            Oracle::LostUpdate => self.lost_update(),
+            Oracle::StaleRead => self.first(Oracle::StaleRead),
+            Oracle::ForgottenAck => self.first(Oracle::ForgottenAck),
+            Oracle::EarlyAck => self.first(Oracle::EarlyAck),
+            Oracle::NoMaster => self.no_master(now, nodes, span),
+            Oracle::DeadMember => self.dead_member(span),
+            Oracle::SlowUpdate => self.slow_update(now, span),
+        }
+    }
+
     /// The first sight of something.
-    pub(super) fn first(&self, oracle: Oracle) -> Option<String> {
+    fn first(&self, oracle: Oracle) -> Option<String> {
         self.firsts.get(&oracle).cloned()
     }
 
-    pub(super) fn two_masters(&self, now: Time, span: Duration) -> Option<String> {
+    fn two_masters(&self, now: Time, span: Duration) -> Option<String> {
         let (lasted, who) = self.overlap.clone().max(self.overlap_at(now)).filter(|(lasted, _)| *lasted >= span)?;
         Some(format!("{who} for {} s", lasted.as_secs()))
     }
@@ -78,24 +101,24 @@ impl Witness {
         Some((now.since(*since), format!("{one} and {other} both led")))
     }
 
-    pub(super) fn dead_member(&self, span: Duration) -> Option<String> {
+    fn dead_member(&self, span: Duration) -> Option<String> {
         let (lasted, who) = self.dead.as_ref().filter(|(lasted, _)| *lasted >= span)?;
         Some(format!("{who}, {} s after it ended", lasted.as_secs()))
     }
 
-    pub(super) fn slow_update(&self, now: Time, span: Duration) -> Option<String> {
+    fn slow_update(&self, now: Time, span: Duration) -> Option<String> {
         let (lasted, which) = self.claims.slowest(now).filter(|(lasted, _)| *lasted >= span)?;
         Some(format!("{which} took {} s", lasted.as_secs()))
     }
 
-    pub(super) fn two_clusters(&self) -> Option<String> {
+    fn two_clusters(&self) -> Option<String> {
         let (first, uuid) = self.clusters.first_key_value()?;
         let (other, _) = self.clusters.iter().find(|(_, other)| *other != uuid)?;
         Some(format!("{first} and {other} are of different clusters"))
     }
 
     /// These nodes, or all, as far as they run: who among them has had no master for so long.
-    pub(super) fn no_master(&self, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
+    fn no_master(&self, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
         let meant = self.processes.iter().filter(|(node, _)| nodes.is_empty() || nodes.contains(node));
         // Who shows a master that is gone has none either.
         let is_gone = |process: &Process| process.master.as_ref().and_then(|master| self.gone.get(master)).copied();
@@ -107,7 +130,7 @@ impl Witness {
     }
 
     /// An acknowledged update that a master committed without, or that the one with the most nodes lacks in the end.
-    pub(super) fn lost_update(&self) -> Option<String> {
+    fn lost_update(&self) -> Option<String> {
         self.first(Oracle::LostUpdate).or_else(|| self.lost_at_last())
     }
 

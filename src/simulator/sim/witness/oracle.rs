@@ -1,7 +1,5 @@
 //! What a flaw is recognised by. The same words judge a story of any dialect, and a random run.
 
-use super::Witness;
-use crate::protocol::Time;
 use std::time::Duration;
 
 /// Something that must never be seen.
@@ -86,24 +84,6 @@ impl Oracle {
             | Oracle::StaleRead
             | Oracle::ForgottenAck
             | Oracle::EarlyAck => Duration::ZERO,
-        }
-    }
-
-    /// What was seen of it by `now`, among these nodes or all, lasting as long as that; none if it was not seen.
-    pub fn judge(self, seen: &Witness, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
-        match self {
-            Oracle::TwoMasters => seen.two_masters(now, span),
-            Oracle::TwoClusters => seen.two_clusters(),
-            Oracle::TwoStates => seen.first(Oracle::TwoStates),
-            Oracle::TimeTravel => seen.first(Oracle::TimeTravel),
-            Oracle::IdentityChanged => seen.first(Oracle::IdentityChanged),
-            Oracle::LostUpdate => seen.lost_update(),
-            Oracle::StaleRead => seen.first(Oracle::StaleRead),
-            Oracle::ForgottenAck => seen.first(Oracle::ForgottenAck),
-            Oracle::EarlyAck => seen.first(Oracle::EarlyAck),
-            Oracle::NoMaster => seen.no_master(now, nodes, span),
-            Oracle::DeadMember => seen.dead_member(span),
-            Oracle::SlowUpdate => seen.slow_update(now, span),
         }
     }
 }
