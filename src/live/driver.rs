@@ -1,5 +1,6 @@
 //! The task that owns a process of the lab: brings it what happens, and carries out what it wants.
 
+use super::places::Places;
 use super::transport::{self, CallOutcome, Inbound, Reply, Signature, Transport};
 use super::view::View;
 use crate::lab::{Algorithm, Letter, Participant, Persisted, Rank, Stand};
@@ -10,7 +11,6 @@ use axum::Router;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -19,32 +19,6 @@ use tokio::sync::{mpsc, oneshot};
 const INBOX: usize = 1_024;
 /// Sleeps are no longer than this.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-
-/// Where the processes are: the first in the order of addresses has rank 1.
-pub(super) struct Places {
-    all: Vec<SocketAddr>,
-    pub(super) me: Rank,
-}
-
-impl Places {
-    /// The addresses in order, and which is the own one.
-    pub(super) fn new(all: Vec<SocketAddr>, own: SocketAddr) -> Self {
-        let place = all.iter().position(|&address| address == own).unwrap_or(0);
-        Places { me: Rank(place as u32 + 1), all }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    pub(super) fn all(&self) -> impl Iterator<Item = (Rank, SocketAddr)> + '_ {
-        self.all.iter().zip(1..).map(|(&address, rank)| (Rank(rank), address))
-    }
-
-    fn address(&self, rank: Rank) -> Option<SocketAddr> {
-        self.all.get(rank.0.checked_sub(1)? as usize).copied()
-    }
-}
 
 /// The ways in.
 pub(super) struct Inbox<W> {

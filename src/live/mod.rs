@@ -4,11 +4,12 @@
 //! behind it, no quorum where the algorithm has none, and no promise of safety. The processes are the seed hosts of the
 //! configuration, the node itself among them; their ranks are the order of their addresses.
 //!
-//! `driver` owns the algorithm, `transport` carries letters over HTTP, `view` shows users who leads. `kafka` elects through a
-//! real ZooKeeper, which `zookeeper` speaks to.
+//! `places` says who takes part, `driver` owns the algorithm, `transport` carries letters over HTTP, `view` shows users who
+//! leads. `kafka` elects through a real ZooKeeper, which `zookeeper` speaks to.
 
 mod driver;
 mod kafka;
+mod places;
 mod transport;
 mod view;
 mod zookeeper;
@@ -21,10 +22,10 @@ use crate::runtime::secure::{self, Side};
 use crate::runtime::{self, Handle, RequestReceiver, VERSION, addresses};
 use crate::settings::{KAFKA, NodeSettings};
 use axum::Router;
-use driver::{Driver, Inbox, Places};
+use driver::{Driver, Inbox};
+use places::Places;
 use std::fmt::Display;
 use std::future::Future;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,9 +34,6 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use view::View;
-
-/// Fewer processes elect nobody, more are no experiment.
-const PROCESSES: std::ops::RangeInclusive<usize> = 2..=100;
 
 type Playing = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -123,7 +121,7 @@ async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), S
     secure::gate(&settings, Side::Nodes, &hosts).map_err(|error| error.to_string())?;
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(|error| error.to_string())?;
     let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
-    let places = places(&settings, own)?;
+    let places = Places::of(&settings, own)?;
     let mut attributes = settings.attributes.clone();
     attributes.insert(view::MARK.into(), name.into());
     let node_name = settings.node_name.clone().unwrap_or_else(|| places.me.to_string().into());
@@ -143,29 +141,6 @@ async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), S
     let (handle, desk) = Handle::without_node(settings, local, view.state());
     let client = runtime::client().map_err(|error| said("make a client for other nodes", error))?;
     Ok((Set { places, listeners, client, disk, view, desk, handle: handle.clone() }, handle))
-}
-
-/// Who takes part: the seed hosts and the process itself, in the order of their addresses.
-fn places(settings: &NodeSettings, own: SocketAddr) -> Result<Places, String> {
-    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
-    let mut all = vec![own];
-    for host in hosts {
-        let found = host.to_socket_addrs().ok().and_then(|mut found| found.next());
-        let allowed = "allowed here: host:port of each process";
-        all.push(
-            found.ok_or_else(|| format!("[{host}] of discovery.zen.ping.unicast.hosts is no address; {allowed}"))?,
-        );
-    }
-    all.sort_unstable();
-    all.dedup();
-    if !PROCESSES.contains(&all.len()) {
-        let (count, least, most) = (all.len(), PROCESSES.start(), PROCESSES.end());
-        return Err(format!(
-            "discovery.zen.ping.unicast.hosts and this node are [{count}] processes; allowed: {least} to {most}, the same \
-             list on each"
-        ));
-    }
-    Ok(Places::new(all, own))
 }
 
 impl roster::Stage for Set {

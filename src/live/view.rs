@@ -1,6 +1,6 @@
 //! What users see of a process that elects: a cluster state made up of who takes part and who leads.
 
-use super::driver::Places;
+use super::places::Places;
 use crate::cluster::{Address, ClusterName, ClusterState, EphemeralId, Node, NodeId, Roles, Term, Uuid, Version};
 use crate::lab::{Rank, Stand};
 use crate::protocol::Time;
