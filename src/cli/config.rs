@@ -5,6 +5,7 @@
 use super::{CommandError, completions};
 use crate::diagnose::{Code, quoted};
 use crate::runtime::inquiry::{self, launch_of};
+use crate::runtime::log::NODE;
 use crate::runtime::program;
 use crate::runtime::start_failure::{self, NAMES, file_in};
 use crate::settings::{self, FileText, Launch, Loaded, Sources, is_passing};
@@ -110,6 +111,18 @@ fn passed_over(path: &Path) -> Option<String> {
     let other = path.with_file_name(second);
     (path.file_name()? == first && other.is_file())
         .then(|| format!("[{}] is read, and [{}] beside it is not", path.display(), other.display()))
+}
+
+/// What a user should know of the configuration.
+pub(super) fn warn(loaded: &Loaded) {
+    if !loaded.without_meaning.is_empty() {
+        let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
+        let keys = keys.join(", ");
+        tracing::warn!(target: NODE, "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
+    }
+    for warning in &loaded.warnings {
+        tracing::warn!(target: NODE, "{warning}");
+    }
 }
 
 /// The seed hosts hear why there will be no node, as far as the configuration makes sense. Nothing depends on it.

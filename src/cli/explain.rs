@@ -2,8 +2,9 @@
 
 use super::ask::{Asker, UrlArgs, nobody};
 use super::status::{View, called};
+use super::verdict::tell;
 use super::{CommandError, CommandOutcome};
-use crate::diagnose::{Standing, Verdict};
+use crate::diagnose::Standing;
 use crate::runtime::printable::line;
 use clap::Args;
 use std::io::{self, Write};
@@ -69,31 +70,4 @@ fn print(view: &View, out: &mut impl Write) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A verdict, with what to type on a line of its own.
-pub(super) fn tell(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let certainty = match verdict.certainty {
-        crate::diagnose::Certainty::Certain => "",
-        crate::diagnose::Certainty::Likely => " (likely)",
-        crate::diagnose::Certainty::Possible => " (possible)",
-    };
-    writeln!(out)?;
-    line(out, format_args!("{}{certainty}: {}", verdict.code.name(), verdict.summary))?;
-    for evidence in &verdict.evidence {
-        line(out, format_args!("  {} says: {}", evidence.by, evidence.what))?;
-    }
-    let Some(mend) = &verdict.mend else { return Ok(()) };
-    let node = mend.node.as_deref().unwrap_or("the node");
-    match (mend.place(), mend.is_setting) {
-        (Some(place), true) if mend.file.is_some() => line(out, format_args!("  {place}, then restart {node}:"))?,
-        (Some(place), true) => line(out, format_args!("  in the configuration of {node} {place}, then restart it:"))?,
-        (None, true) => line(out, format_args!("  in the configuration of {node}, then restart it:"))?,
-        (Some(place), false) => line(out, format_args!("  type {place}:"))?,
-        (None, false) => line(out, format_args!("  type:"))?,
-    }
-    if let Some(besides) = mend.besides() {
-        line(out, format_args!("  ({besides})"))?;
-    }
-    line(out, format_args!("    {}", mend.line))
 }

@@ -3,8 +3,8 @@
 //! The signal also comes when the terminal of a process is closed, and means its end then. What is dynamic is decided in
 //! `settings`, and how a node takes it over in `runtime`.
 
+use super::CommandError;
 use super::config::{self, ConfigArgs};
-use super::{CommandError, start};
 use crate::cluster::Metadata;
 use crate::runtime::Handle;
 use crate::runtime::log::NODE;
@@ -55,7 +55,7 @@ pub(super) async fn heed(mut hang_ups: HangUps, config: ConfigArgs, handle: Hand
         hang_ups.wait_for(HangUp::Again).await;
         match read(&config).await {
             Ok(loaded) => {
-                start::warn(&loaded);
+                config::warn(&loaded);
                 let before = handle.settings();
                 let again = before.read_again(&loaded.settings);
                 tell(&before, &loaded.settings, &again, &handle.state().metadata);

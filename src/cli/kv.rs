@@ -2,8 +2,8 @@
 
 use super::ask::UrlArgs;
 use super::lease::holding;
-use super::{CommandError, CommandOutcome, completions, failed, master};
-use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
+use super::{CommandError, CommandOutcome, completions, failed, master, refused};
+use crate::client::{Change, Client, Entry, News, Precondition, Watch};
 use crate::cluster::{Holding, Revision};
 use crate::runtime::printable::{self, printable};
 use crate::service::Txn;
@@ -138,11 +138,6 @@ impl KvArgs {
             }
         })
     }
-}
-
-/// What a client could not do, as a command says it.
-pub(super) fn refused(error: ClientError) -> CommandError {
-    CommandError::Failed(error.to_string())
 }
 
 async fn get(

@@ -4,9 +4,8 @@
 //! `docs/leases.md`.
 
 use super::ask::UrlArgs;
-use super::kv::refused;
 use super::run::{holder, time};
-use super::{CommandError, CommandOutcome, completions, master};
+use super::{CommandError, CommandOutcome, completions, master, refused};
 use crate::client::{Client, Held};
 use crate::cluster::{Holding, Token};
 use crate::runtime::printable::printable;

@@ -1,8 +1,7 @@
 //! `zazen member`: who is in a cluster and counts in it, and who leads it.
 
 use super::ask::UrlArgs;
-use super::kv::refused;
-use super::{CommandError, CommandOutcome, completions, master};
+use super::{CommandError, CommandOutcome, completions, master, refused};
 use crate::client::Client;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;

@@ -42,8 +42,10 @@ mod supervisor;
 mod table;
 mod top;
 mod user;
+mod verdict;
 mod version;
 
+use crate::client::ClientError;
 use clap::{Parser, Subcommand};
 use std::fmt;
 use std::io::{self, Write};
@@ -120,6 +122,11 @@ enum CommandError {
 /// What is said when the system refuses something.
 fn failed(what: &str, error: impl fmt::Display) -> CommandError {
     CommandError::Failed(format!("cannot {what}: {error}"))
+}
+
+/// What a client could not do, as a command says it.
+fn refused(error: ClientError) -> CommandError {
+    CommandError::Failed(error.to_string())
 }
 
 /// What a command waits in for answers of nodes.

@@ -5,8 +5,7 @@
 
 use super::ask::UrlArgs;
 use super::guard::{Guarded, code};
-use super::kv::refused;
-use super::{CommandError, CommandOutcome, failed};
+use super::{CommandError, CommandOutcome, failed, refused};
 use crate::client::{Client, ClientError, Grant};
 use crate::runtime::host_name;
 use crate::zen::parse_time;

@@ -70,7 +70,7 @@ impl StartArgs {
         let out = logging::output(&loaded.settings);
         let out = out.map_err(|error| users.block_on(not_started(&loaded.settings, &error)))?;
         let (log, _flusher) = logging::install(&loaded.settings, out)?;
-        warn(&loaded);
+        config::warn(&loaded);
         raise_descriptors();
         let _pidfile = self.pidfile.as_deref().map(Pidfile::write).transpose()?;
         match loaded.settings.discovery.kind {
@@ -212,18 +212,6 @@ fn raise_descriptors() {
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(target: NODE, "cannot raise the limit of open files and sockets: {error}"),
-    }
-}
-
-/// What a user should know of the configuration.
-pub(super) fn warn(loaded: &Loaded) {
-    if !loaded.without_meaning.is_empty() {
-        let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
-        let keys = keys.join(", ");
-        tracing::warn!(target: NODE, "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
-    }
-    for warning in &loaded.warnings {
-        tracing::warn!(target: NODE, "{warning}");
     }
 }
 

@@ -9,8 +9,8 @@ mod seeds;
 
 use super::ask::Asker;
 use super::config::{self, ConfigArgs};
-use super::explain::tell;
 use super::start::outlive_file_limit;
+use super::verdict::tell;
 use super::{CommandError, CommandOutcome, failed};
 use crate::diagnose::{Certainty, Code, Mend, Verdict, Worth};
 use crate::runtime::Access;

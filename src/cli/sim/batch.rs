@@ -1,24 +1,16 @@
 //! Makes the runs, on several threads, and hears what came of each.
 
+use super::one_run::{self, RunResult};
 use super::summary::Summary;
 use super::{FAILURES_MAX, Request, failure};
 use crate::cli::progress::Progress;
-use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{CommandError, interrupt};
-use crate::sim::{Failure, Report, RunOptions, RunParams, run};
+use crate::sim::{Report, RunOptions, RunParams};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-
-/// What came of one run.
-pub(super) struct RunResult {
-    pub(super) seed: u64,
-    pub(super) result: Result<Report, Box<Failure>>,
-    /// Where a node panicked, if one did.
-    pub(super) place: Option<String>,
-}
 
 /// Makes all runs, tells of those that fail as soon as they do, and adds up the rest.
 pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, CommandError> {
@@ -48,20 +40,8 @@ fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<
             return;
         }
         let options = RunOptions { trace: request.shown(), ..request.run(request.seed + number) };
-        if tell.send(one(&options)).is_err() {
+        if tell.send(one_run::make(&options)).is_err() {
             return;
-        }
-    }
-}
-
-/// Makes one run; a node's panic is a failure of the run, and not printed.
-pub(super) fn one(options: &RunOptions) -> RunResult {
-    let quiet = quietly(|| run(options));
-    match quiet.result {
-        Ok(result) => RunResult { seed: options.seed, result, place: quiet.place },
-        Err(message) => {
-            let place = quiet.place.unwrap_or_default();
-            panic!("the simulator itself panicked in the run of seed {} at {place}: {message}", options.seed);
         }
     }
 }

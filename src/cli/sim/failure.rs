@@ -1,6 +1,6 @@
 //! Tells of a run that broke a rule: what was drawn, what happened last, what went wrong, and how to see it again.
 
-use super::batch::{RunResult, one};
+use super::one_run::{self, RunResult};
 use super::{Request, TraceArg, UPDATES};
 use crate::cli::CommandError;
 use crate::diagnose::quoted;
@@ -21,7 +21,7 @@ pub(super) fn tell(
     let lines = request.shown().map_or(LINES, |(_, lines)| lines);
     let detail = request.trace.unwrap_or(TraceArg::Short).detail();
     let trace = Some((detail, request.lines.unwrap_or(lines)));
-    let again = one(&RunOptions { trace, ..request.run(seed) });
+    let again = one_run::make(&RunOptions { trace, ..request.run(seed) });
     writeln!(out, "{}\n", failure.draw)?;
     match &again.result {
         Err(same) if is_same(same, failure) => {

@@ -1,9 +1,9 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
-//! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `trace_mutation` changes those of a
-//! folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants`, `graphs` and `explore` search; what comes of
-//! it goes into a `page`.
+//! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, each
+//! as `one_run` says, `failure` tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file,
+//! `trace_mutation` changes those of a folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants`, `graphs`
+//! and `explore` search; what comes of it goes into a `page`.
 
 mod batch;
 mod explore;
@@ -11,6 +11,7 @@ mod failure;
 mod flaws;
 mod graphs;
 mod mutants;
+mod one_run;
 mod page;
 mod scale;
 mod scenario;

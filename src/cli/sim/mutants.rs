@@ -4,8 +4,7 @@
 //! order in many thousands are hardly ever missed far from one that is known.
 
 use super::page::{Page, outcome};
-use super::trace_mutation;
-use super::{Request, batch};
+use super::{Request, one_run, trace_mutation};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
@@ -107,9 +106,9 @@ fn hunt(request: &Request, stories: &Stories, golden: &Path, protection: Protect
 
 fn at_random(request: &Request, protection: Protection, seed: u64) -> Option<Catch> {
     let rules = Rules::default().without(protection);
-    let failure = batch::one(&RunOptions { rules, ..request.run(seed) }).result.err()?;
+    let failure = one_run::make(&RunOptions { rules, ..request.run(seed) }).result.err()?;
     // What the whole protocol fails as well says nothing of the mutant.
-    batch::one(&request.run(seed)).result.ok()?;
+    one_run::make(&request.run(seed)).result.ok()?;
     let well = if request.options.half_well { "" } else { " --well" };
     let replay = format!("zazen sim{well} --without {protection} --runs 1 --seed {seed}");
     Some(Catch { checker: failure.violation.checker.into(), story: None, replay })

@@ -1,7 +1,7 @@
 //! What all runs showed together, in numbers.
 
 use super::Request;
-use super::batch::RunResult;
+use super::one_run::RunResult;
 use crate::cli::figures::{count, percent, rate, span};
 use crate::cli::table::Table;
 use crate::sim::{

@@ -1,8 +1,8 @@
 //! A survey for people, and for programs.
 
 use super::super::ask::{Silence, nobody};
-use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
+use super::super::verdict::tell;
 use super::survey::{Agreement, Seat, Survey, called};
 use crate::runtime::printable::printable;
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ use super::super::status::called;
 use super::cells::{Cell, Sheet, span};
 use super::page::Page;
 use super::screen::{Over, Screen};
+use super::sheets;
 use crate::cluster::NodeId;
 use crate::diagnose::{Standing, Verdict};
 use ratatui::Frame;
@@ -51,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     match &screen.over {
         Over::Rows => rows(frame, body, screen),
         Over::Detail { id, from } => {
-            let lines = screen.page().detail(&screen.seen, id);
+            let lines = sheets::detail(screen.page(), &screen.seen, id);
             let from = u16::try_from(*from).unwrap_or(u16::MAX).min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
             let lines: Vec<Line<'_>> = lines.into_iter().map(Line::from).collect();
             frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((from, 0)), body);
@@ -252,7 +253,8 @@ fn style(screen: &Screen, tone: Tone) -> Style {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::{Overview, Update};
+    use super::super::feed::Update;
+    use super::super::overview::Overview;
     use super::*;
     use crate::cli::ask::{Place, Silence};
     use crate::cli::stopwatch::Stopwatch;

@@ -7,10 +7,8 @@ use super::super::ask::{Asker, Place, Silence};
 use super::super::status::{View, nodes_of};
 use super::super::stopwatch::Stopwatch;
 use super::super::{CommandError, failed};
+use super::overview::Overview;
 use super::page::Page;
-use crate::cluster::{ClusterName, NodeId, StateId, VotingSets};
-use crate::runtime::sight::Sight;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -32,35 +30,6 @@ const PLACES_MAX: usize = 256;
 
 /// How many events each member tells.
 const OVERVIEW: &str = "/_zazen/overview?events=100";
-
-/// What a node tells of all.
-#[derive(Debug, Deserialize)]
-pub(super) struct Overview {
-    pub(super) cluster_name: ClusterName,
-    pub(super) state: Short,
-    pub(super) members: Vec<Member>,
-}
-
-/// What is told of a state.
-#[derive(Debug, Deserialize)]
-pub(super) struct Short {
-    pub(super) id: StateId,
-    pub(super) master_node: Option<NodeId>,
-    pub(super) voting: VotingSets,
-}
-
-/// One node, and what it sees itself.
-#[derive(Debug, Deserialize)]
-pub(super) struct Member {
-    pub(super) id: NodeId,
-    pub(super) name: String,
-    pub(super) address: String,
-    pub(super) in_state: bool,
-    #[serde(default)]
-    pub(super) sight: Option<Sight>,
-    #[serde(default)]
-    pub(super) silence: Option<String>,
-}
 
 /// Something that a node told.
 #[derive(Debug)]

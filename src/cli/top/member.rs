@@ -3,8 +3,7 @@
 use super::super::paint::Tone;
 use super::super::status::doing;
 use super::cells::{Cell, Row, Sheet, bytes, span};
-use super::feed::{Member, Overview};
-use super::page::name;
+use super::overview::{Member, Overview, name};
 use crate::cluster::{NodeId, StateId};
 use crate::runtime::figures::NodeFigures;
 use crate::runtime::sight::{ReachOutcome, Sight};

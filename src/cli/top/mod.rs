@@ -2,14 +2,17 @@
 //!
 //! Three parts: `feed` asks nodes from a thread of its own, so that a node that is silent does not hold up a key that is
 //! pressed; `screen` holds what was told, which page is shown and which row is chosen; `draw` puts that on the terminal. What
-//! is told is the same that the dashboard shows; `page` makes rows of it.
+//! is told is the same that the dashboard shows; `sheets` makes rows of it.
 
 mod cells;
 mod draw;
 mod feed;
 mod member;
+mod overview;
 mod page;
 mod screen;
+mod seen;
+mod sheets;
 
 use super::ask::{Asker, UrlArgs};
 use super::paint::ColorWhen;

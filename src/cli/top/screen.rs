@@ -1,35 +1,16 @@
 //! What is shown: the page, the row that is chosen, the order of the rows, and what the keys do to it.
 
-use super::super::ask::{Place, Silence};
-use super::super::status::View;
-use super::super::stopwatch::Stopwatch;
 use super::cells::Sheet;
-use super::feed::{Overview, Update};
+use super::feed::Update;
 use super::page::Page;
+use super::seen::Seen;
+use super::sheets;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How many rows a page is turned by.
 const LEAP: usize = 10;
-
-/// What is known of a cluster.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) overview: Option<(Box<Overview>, Place, Stopwatch)>,
-    pub(super) findings: Option<Box<View>>,
-    pub(super) pages: BTreeMap<Page, Value>,
-    /// Who was asked in vain since the last answer.
-    pub(super) silent: Vec<(Place, Silence)>,
-}
-
-impl Seen {
-    /// How old what all see is.
-    pub(super) fn age(&self) -> Option<Duration> {
-        self.overview.as_ref().map(|(.., told)| told.elapsed())
-    }
-}
 
 /// What is to be done after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +89,7 @@ impl Screen {
 
     /// The rows of the page, in their order.
     pub(super) fn sheet(&self) -> Sheet {
-        let mut sheet = self.page.sheet(&self.seen);
+        let mut sheet = sheets::sheet(self.page, &self.seen);
         let (column, is_reversed) = self.order();
         sheet.sort(column, is_reversed);
         sheet
