@@ -4,7 +4,7 @@
 //! has it. Takes the place of nothing: Elasticsearch (6.8) leaves such users waiting for a master.
 
 use super::handle::Handle;
-use super::transport::Wanted;
+use super::peers::Wanted;
 use crate::cluster::{Address, ClusterState, Node, StateId};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

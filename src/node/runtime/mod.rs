@@ -21,6 +21,7 @@ pub mod descriptors;
 pub mod dns_srv;
 pub mod drain;
 pub mod events;
+mod faults;
 pub mod figures;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -35,6 +36,7 @@ pub mod log;
 pub mod metrics;
 mod node;
 mod outside;
+mod peers;
 pub mod printable;
 mod proc;
 mod program;
@@ -57,13 +59,14 @@ pub mod wall;
 
 pub use counts::Counts;
 pub use current::Current;
+pub use faults::{Cut, Faults};
 pub use handle::{Handle, RequestReceiver};
 pub use lenient_request_line::Lenient;
 pub use node::Ended;
+pub use peers::{client, failure, untrusted};
 pub use proc::{go_behind, host_name, is_stopped, listener, listening, resident, stopped};
 pub use program::program;
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
 #[cfg(fuzzing)]
 use transport::read_frame;
-pub use transport::{Cut, Faults, client, failure, untrusted};

@@ -3,7 +3,7 @@
 use crate::cluster::{Address, Node};
 use crate::protocol::Failure;
 use crate::runtime::Handle;
-use crate::runtime::transport::{Peers, Wanted};
+use crate::runtime::peers::{Peers, Wanted};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use reqwest::{Method, StatusCode};

@@ -17,7 +17,7 @@ use crate::runtime::proc::user_of_peer;
 use crate::runtime::secure::Guard;
 use crate::runtime::seeds::{Seeds, with_port};
 use crate::runtime::start_failure::{in_short, running};
-use crate::runtime::transport::Wanted;
+use crate::runtime::peers::Wanted;
 use crate::runtime::{Handle, program};
 use crate::settings::{DiscoveryKind, NodeSettings};
 use bytes::Bytes;

@@ -11,7 +11,7 @@ use crate::runtime::figures::of_one;
 use crate::runtime::proc;
 use crate::runtime::secure::{CHALLENGE, LINES, Shown, shown};
 use crate::runtime::seeds::with_port;
-use crate::runtime::transport::Wanted;
+use crate::runtime::peers::Wanted;
 use crate::wire;
 use bytes::Bytes;
 use futures_util::future::join;

@@ -7,7 +7,6 @@ use super::places::{Place, Visit};
 use super::{Dispatcher, Manners, Terms};
 use crate::runtime::lenient_request_line::Lenient;
 use crate::runtime::secure::Tls;
-use crate::runtime::transport::UNACKNOWLEDGED_MAX;
 use axum::body::Body;
 use axum::extract::connect_info::ConnectInfo;
 use axum::http::{HeaderValue, header};
@@ -65,9 +64,9 @@ fn millis(time: Duration) -> u32 {
 pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving<impl Dispatcher>) {
     // Without it a small answer waits for an acknowledgement of the one before it.
     let _ = stream.set_nodelay(true);
-    if matches!(serving.terms.manners, Manners::Strict) {
+    if let Some(unacknowledged_max) = serving.terms.unacknowledged_max {
         // A node that lost an answer asks again; on a link that comes and goes the answer would be sent ever more rarely.
-        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(UNACKNOWLEDGED_MAX));
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(unacknowledged_max));
     }
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SENT_AHEAD);
     let (is_short, is_ended) = (place.visit == Visit::Short, place.is_ended.clone());

@@ -14,7 +14,6 @@ mod places;
 use super::descriptors::{self, Side};
 use super::figures::Connections;
 use super::secure::Tls;
-use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
 pub use bodies::{TooSlow, keeping};
 pub(in crate::runtime) use connection::Shown;
@@ -136,6 +135,8 @@ pub struct Terms {
     pub read_timeout: Duration,
     /// How long nothing may be taken of an answer.
     pub write_timeout: Duration,
+    /// How long sent bytes may go unacknowledged before a connection is given up, where that is not left to the system.
+    pub unacknowledged_max: Option<Duration>,
     /// The path at which the bodies of requests go on for as long as the connection does.
     pub endless: Option<&'static str>,
     /// What is shown to those who connect, where only TLS is spoken.
@@ -152,21 +153,8 @@ impl Terms {
             keeps_known: false,
             read_timeout: settings.rest.read_timeout,
             write_timeout: settings.rest.write_timeout,
+            unacknowledged_max: None,
             endless: None,
-            tls: None,
-        }
-    }
-
-    /// Those for other nodes.
-    pub fn of_nodes(settings: &NodeSettings) -> Self {
-        let connections = descriptors::connections(Side::Nodes, settings.peer_connections);
-        Terms {
-            manners: Manners::Strict,
-            connections,
-            keeps_known: true,
-            read_timeout: ARRIVAL_MAX,
-            write_timeout: ARRIVAL_MAX,
-            endless: Some(LIFELINE),
             tls: None,
         }
     }

@@ -8,7 +8,7 @@ use crate::cluster::Address;
 use crate::runtime::figures::Meter;
 use crate::runtime::log::NODE;
 use crate::runtime::start::StartError;
-use crate::runtime::transport::{Peers, client_with};
+use crate::runtime::peers::{Peers, client_with};
 use crate::settings::NodeSettings;
 use rustls::ClientConfig;
 use std::io;

@@ -3,13 +3,12 @@
 //! Judged before a body is read. What is sealed is answered under a seal, so that nobody else can answer in this node's
 //! name.
 
-use super::lifeline::FrameOpener;
+use super::lifeline::{FrameOpener, LIFELINE};
 use crate::cluster::Address;
 use crate::runtime::listen::Shown;
 use crate::runtime::log::TRANSPORT;
+use crate::runtime::peers::parts;
 use crate::runtime::secure::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared, names};
-use crate::runtime::transport::LIFELINE;
-use crate::runtime::transport::parts;
 use crate::runtime::wall::{self, Wall};
 use crate::wire;
 use axum::body::{Body, to_bytes};

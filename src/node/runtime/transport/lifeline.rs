@@ -3,12 +3,11 @@
 //! A frame is a line: `ask 17 {…}` or `answer 17 {…}`, a message behind a number that the asking end chose. Elasticsearch
 //! held one TCP connection to each node for the same purpose (`NodeConnectionsService`, 6.8).
 
-use super::caller::failure;
-use super::peers::Peers;
-use super::{Inbound, LIFELINE, Side};
+use super::{Inbound, Side};
 use crate::cluster::Address;
 use crate::runtime::figures::Tally;
 use crate::runtime::log::TRANSPORT;
+use crate::runtime::peers::{Peers, failure};
 use crate::runtime::secure::{FrameKey, Head, SEAL};
 use crate::wire;
 use crate::zen::Message;
@@ -20,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
+
+/// Where links are taken up.
+pub(super) const LIFELINE: &str = "/_zen/lifeline";
 
 /// Tells the other end at which address the one that makes a link can be called.
 pub(super) const ADDRESS_HEADER: &str = "zazen-address";

@@ -5,11 +5,12 @@
 
 use super::encode_cache::Encoded;
 use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
-use super::peers::Peers;
-use super::{Faults, Inbound, ReplyTo, Side};
+use super::{Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
+use crate::runtime::faults::Faults;
 use crate::runtime::figures::Tally;
+use crate::runtime::peers::Peers;
 use crate::service::{Answer, Query};
 use crate::wire;
 use crate::zen::Message;

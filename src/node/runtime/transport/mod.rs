@@ -11,24 +11,16 @@
 mod caller;
 mod encode_cache;
 mod entrance;
-pub(super) mod faults;
 mod lifeline;
 mod links;
 mod notices;
-mod parts;
-mod paths;
-mod peers;
 mod server;
 
 pub(super) use caller::Caller;
-pub use caller::{failure, untrusted};
 pub(super) use encode_cache::EncodeCache;
 pub(super) use entrance::Entrance;
-pub use faults::{Cut, Faults};
 pub(super) use links::{Links, Manner, Received};
-pub use peers::client;
-pub(super) use peers::{Peers, UNACKNOWLEDGED_MAX, Wanted, client_with};
-pub(super) use server::{ARRIVAL_MAX, LIFELINE, report_only, router};
+pub(super) use server::{report_only, router};
 
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};

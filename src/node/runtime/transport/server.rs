@@ -2,21 +2,24 @@
 
 use super::encode_cache::Encoded;
 use super::entrance::{self, Entrance, Known};
-use super::faults::Faults;
-use super::lifeline::{self, ADDRESS_HEADER, LinkId};
-use super::parts::{Incomplete, Part};
-use super::paths::kind_of;
+use super::lifeline::{self, ADDRESS_HEADER, LIFELINE, LinkId};
 use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::Handle;
 use crate::runtime::applied;
 use crate::runtime::changes;
 use crate::runtime::coding::Coding;
+use crate::runtime::descriptors;
+use crate::runtime::faults::Faults;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
+use crate::runtime::listen::{Manners, Terms};
+use crate::runtime::peers::parts::{Incomplete, Part};
+use crate::runtime::peers::{UNACKNOWLEDGED_MAX, kind_of};
 use crate::runtime::sight::{self, Here, Wanted};
 use crate::runtime::tasks::Begun;
 use crate::runtime::versions;
+use crate::settings::NodeSettings;
 use crate::wire;
 use crate::zen::Message;
 use axum::Router;
@@ -33,9 +36,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
-
-/// Where links are taken up.
-pub(in crate::runtime) const LIFELINE: &str = "/_zen/lifeline";
 
 /// The longest address that a link may come with.
 const ADDRESS_MAX: usize = 256;
@@ -56,7 +56,24 @@ const FOLLOWERS_MAX: usize = 64;
 const TASK_ID_MAX: usize = 256;
 
 /// How long a message may take to arrive.
-pub(in crate::runtime) const ARRIVAL_MAX: Duration = Duration::from_secs(30);
+const ARRIVAL_MAX: Duration = Duration::from_secs(30);
+
+impl Terms {
+    /// Those for other nodes.
+    pub fn of_nodes(settings: &NodeSettings) -> Self {
+        let connections = descriptors::connections(descriptors::Side::Nodes, settings.peer_connections);
+        Terms {
+            manners: Manners::Strict,
+            connections,
+            keeps_known: true,
+            read_timeout: ARRIVAL_MAX,
+            write_timeout: ARRIVAL_MAX,
+            unacknowledged_max: Some(UNACKNOWLEDGED_MAX),
+            endless: Some(LIFELINE),
+            tls: None,
+        }
+    }
+}
 
 /// What the handlers need.
 #[derive(Clone)]

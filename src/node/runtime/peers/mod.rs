@@ -2,14 +2,21 @@
 //!
 //! A peer that was restarted does not know this node, and says which epoch a seal must be for; then it is asked once more.
 
-use super::caller::{failure, next_chunk};
-use super::parts::{self, PIECE_MAX};
-use super::paths::answer_max;
+mod failure;
+pub(super) mod parts;
+mod paths;
+
+pub use failure::{failure, untrusted};
+pub(super) use parts::PIECE_MAX;
+pub(super) use paths::{kind_of, path_of};
+
+use super::secure::{CHALLENGE, Head, SEAL, Shared, trusting};
 use crate::cluster::Address;
 use crate::protocol::Failure;
-use crate::runtime::secure::{CHALLENGE, Head, SEAL, Shared, trusting};
 use bytes::Bytes;
+use failure::next_chunk;
 use parking_lot::{Mutex, RwLock};
+use paths::answer_max;
 use reqwest::{Method, Response, StatusCode};
 use rustls::ClientConfig;
 use std::collections::BTreeMap;
@@ -29,7 +36,7 @@ const SILENT_MAX: Duration = Duration::from_secs(2);
 
 /// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole. On a link
 /// that comes and goes it would wait for longer and longer before it tries again.
-pub(in crate::runtime) const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
+pub(super) const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
 
 /// So long it counts how large a part a peer took in time, and of so many peers: links change.
 const PACE_MAX: Duration = Duration::from_secs(5);
@@ -45,7 +52,7 @@ pub fn client() -> reqwest::Result<reqwest::Client> {
 }
 
 /// The same with a configuration of TLS.
-pub(in crate::runtime) fn client_with(tls: Option<ClientConfig>) -> reqwest::Result<reqwest::Client> {
+pub(super) fn client_with(tls: Option<ClientConfig>) -> reqwest::Result<reqwest::Client> {
     let builder = reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -65,7 +72,7 @@ pub(in crate::runtime) fn client_with(tls: Option<ClientConfig>) -> reqwest::Res
 
 /// The way to other nodes. Clones are the same way.
 #[derive(Clone)]
-pub(in crate::runtime) struct Peers(Arc<Way>);
+pub(super) struct Peers(Arc<Way>);
 
 struct Way {
     client: RwLock<reqwest::Client>,
@@ -77,22 +84,22 @@ struct Way {
 
 /// What is asked of a peer.
 #[derive(Clone, Debug)]
-pub(in crate::runtime) struct Wanted {
-    pub(in crate::runtime) method: Method,
+pub(super) struct Wanted {
+    pub(super) method: Method,
     /// The path with its query.
-    pub(in crate::runtime) target: String,
+    pub(super) target: String,
     /// Which part of a message the body is, if it is one.
-    pub(in crate::runtime) part: Option<String>,
-    pub(in crate::runtime) body: Bytes,
+    pub(super) part: Option<String>,
+    pub(super) body: Bytes,
     /// How long it may take until the answer begins.
-    pub(in crate::runtime) patience: Duration,
+    pub(super) patience: Duration,
 }
 
 /// What a peer answered.
 #[derive(Clone, Debug)]
-pub(in crate::runtime) struct PeerResponse {
-    pub(in crate::runtime) status: StatusCode,
-    pub(in crate::runtime) body: Bytes,
+pub(super) struct PeerResponse {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
 }
 
 /// What came of asking once.
@@ -103,17 +110,17 @@ enum Heard {
 }
 
 impl Peers {
-    pub(in crate::runtime) fn new(client: reqwest::Client, is_tls: bool, sealer: Shared) -> Self {
+    pub(super) fn new(client: reqwest::Client, is_tls: bool, sealer: Shared) -> Self {
         Peers(Arc::new(Way { client: RwLock::new(client), is_tls, sealer, paces: Mutex::default() }))
     }
 
     /// The way to nodes that demand nothing.
-    pub(in crate::runtime) fn plain() -> reqwest::Result<Self> {
+    pub(super) fn plain() -> reqwest::Result<Self> {
         client().map(|client| Peers::new(client, false, None))
     }
 
     /// Makes new connections with another client from now on; those that are open stay as long as they are used.
-    pub(in crate::runtime) fn renew(&self, client: reqwest::Client) {
+    pub(super) fn renew(&self, client: reqwest::Client) {
         *self.0.client.write() = client;
     }
 
@@ -153,7 +160,7 @@ impl Peers {
     }
 
     /// Asks a peer, and reads all that it answers. A chunk of it that takes as long as the answer may is the end.
-    pub(in crate::runtime) async fn ask(&self, to: &Address, wanted: &Wanted) -> Result<PeerResponse, Failure> {
+    pub(super) async fn ask(&self, to: &Address, wanted: &Wanted) -> Result<PeerResponse, Failure> {
         if let Heard::Answered(told) = self.ask_once(to, wanted).await? {
             return Ok(told);
         }
@@ -195,7 +202,7 @@ impl Peers {
     }
 
     /// Whether a peer demands a seal, or answers without one; none if it demands something else.
-    pub(in crate::runtime) async fn demands_seal(&self, of: &Address, target: &str) -> Option<bool> {
+    pub(super) async fn demands_seal(&self, of: &Address, target: &str) -> Option<bool> {
         let response = self.client().get(self.url(of, target)).send().await.ok()?;
         let is_challenge = response.headers().contains_key(CHALLENGE);
         (is_challenge || response.status().is_success()).then_some(is_challenge)

@@ -32,7 +32,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub(in crate::runtime) fn new(is_allowed: bool) -> Self {
+    pub(super) fn new(is_allowed: bool) -> Self {
         Faults { is_allowed, cuts: RwLock::default() }
     }
 
@@ -71,7 +71,7 @@ impl Faults {
     }
 
     /// Waits until nothing of this is swallowed.
-    pub(in crate::runtime) async fn pass(&self, swallows: impl Fn(&Faults) -> bool) {
+    pub(super) async fn pass(&self, swallows: impl Fn(&Faults) -> bool) {
         while swallows(self) {
             tokio::time::sleep(LOOK_AGAIN).await;
         }

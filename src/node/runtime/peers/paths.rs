@@ -28,12 +28,12 @@ const PATHS: [(&str, &str); 15] = [
 ];
 
 /// The path of a kind of request.
-pub(super) fn path_of(kind: &str) -> Option<&'static str> {
+pub(in crate::runtime) fn path_of(kind: &str) -> Option<&'static str> {
     PATHS.iter().find(|(_, known)| *known == kind).map(|(path, _)| *path)
 }
 
 /// The kind of request that a path carries.
-pub(super) fn kind_of(path: &str) -> Option<&'static str> {
+pub(in crate::runtime) fn kind_of(path: &str) -> Option<&'static str> {
     PATHS.iter().find(|(known, _)| *known == path).map(|(_, kind)| *kind)
 }
 

@@ -5,7 +5,7 @@
 //! its length, and where in it; the answer says how much of it is there. Elasticsearch sends a state in one message
 //! (`PublishClusterStateAction`, 6.8), and files in chunks (`RecoverySourceHandler`).
 
-use super::peers::{PeerResponse, Peers, Wanted};
+use super::{PeerResponse, Peers, Wanted};
 use crate::cluster::Address;
 use crate::protocol::Failure;
 use crate::wire;
@@ -18,10 +18,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// What is not larger goes in one piece.
-pub(super) const PIECE_MAX: usize = 64 << 10;
+pub(in crate::runtime) const PIECE_MAX: usize = 64 << 10;
 
 /// The largest part.
-pub(super) const PART_MAX: usize = 4 << 20;
+const PART_MAX: usize = 4 << 20;
 
 /// So long a part may take to arrive, whatever is waited for the answer: a link carries 32 KiB a second at the least.
 const PART_TIMEOUT: Duration = Duration::from_secs(2);
@@ -38,11 +38,11 @@ const ARRIVING_MAX: usize = 16;
 /// What did not get on for so long is forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(30);
 
-pub(super) const HEADER: &str = "zazen-part";
+pub(in crate::runtime) const HEADER: &str = "zazen-part";
 
 /// Which message a part is of, and where it begins in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(in crate::runtime) struct Part {
     sum: u32,
     total: usize,
     from: usize,
@@ -56,7 +56,7 @@ impl fmt::Display for Part {
 
 impl Part {
     /// What the head of a request says, if it is one for a part.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Result<Part, String>> {
+    pub(in crate::runtime) fn of(headers: &HeaderMap) -> Option<Result<Part, String>> {
         let text = headers.get(HEADER)?.to_str().unwrap_or_default();
         let mut words = text.split(' ');
         let sum = words.next().and_then(|sum| u32::from_str_radix(sum, 16).ok());
@@ -74,7 +74,7 @@ impl Part {
 }
 
 /// Sends a message in parts and gives back the answer to the last one.
-pub(super) async fn send(
+pub(in crate::runtime) async fn send(
     peers: &Peers,
     to: &Address,
     whole: &Wanted,
@@ -115,7 +115,7 @@ fn next_size(size: usize, took: Duration) -> usize {
 }
 
 /// How long a response is waited for to a request of this size that is answered within `timeout` once it has arrived.
-pub(super) fn patience(timeout: Duration, size: usize) -> Duration {
+pub(in crate::runtime) fn patience(timeout: Duration, size: usize) -> Duration {
     timeout.saturating_add(PART_TIMEOUT.mul_f64((size as f64 / PIECE_MAX as f64).min(1.0)))
 }
 
@@ -126,7 +126,7 @@ fn there(told: &PeerResponse) -> Result<usize, Failure> {
 
 /// Messages that are arriving.
 #[derive(Default)]
-pub(super) struct Incomplete(Mutex<BTreeMap<(u32, usize), Message>>);
+pub(in crate::runtime) struct Incomplete(Mutex<BTreeMap<(u32, usize), Message>>);
 
 struct Message {
     bytes: Vec<u8>,
@@ -135,7 +135,7 @@ struct Message {
 
 impl Incomplete {
     /// Takes a part in. Gives back the message if that was the last one, and else what to answer.
-    pub(super) fn take(&self, now: Instant, part: Part, bytes: &[u8]) -> Result<Bytes, (StatusCode, String)> {
+    pub(in crate::runtime) fn take(&self, now: Instant, part: Part, bytes: &[u8]) -> Result<Bytes, (StatusCode, String)> {
         let name = (part.sum, part.total);
         let mut arriving = self.0.lock();
         arriving.retain(|_, message| now.duration_since(message.touched) < FORGOTTEN_AFTER);
