@@ -13,8 +13,10 @@ use super::snapshot;
 use super::time::since_1970;
 use crate::cluster::{Address, ClusterState, Node, NodeId};
 use crate::runtime::Handle;
+use crate::runtime::ask::of_all;
 use crate::runtime::events::Subject;
-use crate::runtime::figures::{Asked, Silence, of_all};
+use crate::runtime::figures::{Asked, Silence};
+use crate::runtime::outlook;
 use crate::runtime::sight::{self, Sight, View, Wanted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,7 +88,7 @@ async fn look_around(handle: Handle, wanted: Wanted, timeout: Duration) -> Optio
     let explanation = handle.explain().await?;
     let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
     let nodes = whom_to_ask(&state, handle.local(), found);
-    let here = || sight::look(handle.clone(), wanted);
+    let here = || outlook::look(handle.clone(), wanted);
     let asked = of_all(&handle, nodes, (&wanted.path(), timeout), here).await;
     let members = own(asked, |sight: &Sight| &sight.node);
     Some(Arc::new(View { at, state, members }))

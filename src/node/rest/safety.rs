@@ -11,9 +11,10 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use crate::cluster::{ClusterState, Node, NodeId, VotingSet};
+use crate::runtime::ask::of_all;
 use crate::runtime::drain;
-use crate::runtime::figures::of_all;
-use crate::runtime::sight::{self, ReachOutcome, Sight, Wanted};
+use crate::runtime::outlook;
+use crate::runtime::sight::{ReachOutcome, Sight, Wanted};
 use crate::service::{Answer, Question};
 use axum::http::{Method, StatusCode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +113,7 @@ async fn look(call: &Call) -> (StopSafety, bool) {
     let others: Vec<Arc<Node>> =
         state.nodes.iter().filter(|node| node.is_master_eligible() && node.id != local.id).cloned().collect();
     let wanted = Wanted { events: 0, trial: true };
-    let here = || sight::look(call.handle.clone(), wanted);
+    let here = || outlook::look(call.handle.clone(), wanted);
     let asked = of_all(&call.handle, others, (&wanted.path(), TIMEOUT), here).await;
     let told = own(asked, |sight: &Sight| &sight.node);
     let master = state.nodes.master.as_ref();

@@ -16,7 +16,7 @@ use super::route::Call;
 use super::settings::leaf;
 use super::snapshot;
 use crate::cluster::{ClusterState, KeyValue, Node, Revision, Settings, StateId, Term, Version};
-use crate::runtime::{Handle, changes};
+use crate::runtime::{Handle, catch_up};
 use crate::service::watch::{Change, Resume, Step};
 use crate::service::{Answer, Query, Question};
 use crate::settings::Value;
@@ -324,10 +324,10 @@ async fn news(
     loop {
         // What comes after this look is waited for below.
         if states.borrow_and_update().nodes.master.is_none() {
-            changes::follow_others(handle);
+            catch_up::follow_others(handle);
         }
         let followed = handle.changes().followed();
-        match changes::resume(handle, from, (STEPS_MAX, BYTES_MAX), deadline).await {
+        match catch_up::resume(handle, from, (STEPS_MAX, BYTES_MAX), deadline).await {
             Resume::Compacted(_) if is_out_of_touch(handle) => return Err(RestError::no_master()),
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {

@@ -3,14 +3,13 @@
 //! It stays a member and answers whoever comes all the same, until it is stopped. Nothing of it is kept on disk: a node that
 //! is started again is not drained.
 
-use super::Handle;
+pub use super::drained::Drain;
+
+use super::handle::Handle;
 use crate::service::{Answer, Question};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 /// How long a drained node that was elected all the same waits before it asks another one to lead, so that a cluster in
 /// which nobody else can is not kept busy.
@@ -21,37 +20,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long a wish to hand over may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Whether a node is to be stopped soon.
-#[derive(Debug, Default)]
-pub struct Drain {
-    is_on: AtomicBool,
-    changed: Notify,
-    closing: CancellationToken,
-}
-
-impl Drain {
-    /// Whether it is.
-    pub fn is_on(&self) -> bool {
-        self.is_on.load(Ordering::Relaxed)
-    }
-
-    /// It is to be stopped; tells whether that is news.
-    fn begin(&self) -> bool {
-        !self.is_on.swap(true, Ordering::Relaxed)
-    }
-
-    /// Cancelled when it is being stopped.
-    pub fn closing(&self) -> &CancellationToken {
-        &self.closing
-    }
-
-    /// It is not, after all.
-    pub fn end(&self) {
-        self.is_on.store(false, Ordering::Relaxed);
-        self.changed.notify_waiters();
-    }
-}
 
 /// Drains a node until it is told otherwise or ends. Whoever drains it first gives it a task that watches over it.
 pub fn begin(handle: &Handle) {

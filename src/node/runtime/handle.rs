@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::coding::Coding;
 use super::counts::{Counts, LastCounts};
 use super::current::Current;
-use super::drain::Drain;
+use super::drained::Drain;
 use super::events::Events;
 use super::faults::Faults;
 use super::figures::{AskedRounds, Meter};

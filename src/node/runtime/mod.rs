@@ -11,7 +11,9 @@
 
 pub mod addresses;
 pub(crate) mod applied;
+pub(crate) mod ask;
 pub mod budget;
+pub(crate) mod catch_up;
 pub(crate) mod changes;
 mod clock;
 mod coding;
@@ -20,14 +22,18 @@ mod current;
 pub mod descriptors;
 pub mod dns_srv;
 pub mod drain;
+mod drained;
 pub mod events;
 mod faults;
 pub mod figures;
 #[cfg(fuzzing)]
 pub mod fuzz;
+mod guard;
 mod handle;
+mod hook_tally;
 pub mod hooks;
 pub mod inquiry;
+mod instruments;
 mod journal;
 pub mod latest;
 mod lenient_request_line;
@@ -35,6 +41,7 @@ pub mod listen;
 pub mod log;
 pub mod metrics;
 mod node;
+pub(crate) mod outlook;
 mod outside;
 mod peers;
 pub mod printable;
@@ -50,6 +57,7 @@ pub mod seeds;
 pub mod sight;
 pub mod spans;
 mod start;
+mod start_error;
 pub mod start_failure;
 pub mod store;
 pub mod tasks;
@@ -67,6 +75,10 @@ pub use peers::{client, failure, untrusted};
 pub use proc::{go_behind, host_name, is_stopped, listener, listening, resident, stopped};
 pub use program::program;
 pub use reach::{Access, Reach, ReachError};
-pub use start::{Running, StartError, VERSION, published, start};
+pub use start::{Running, published, start};
+pub use start_error::StartError;
 #[cfg(fuzzing)]
 use transport::read_frame;
+
+/// The release of Elasticsearch whose interface this node has; its clients look at it.
+pub const VERSION: &str = "6.8.23";

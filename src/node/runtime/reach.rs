@@ -1,7 +1,7 @@
 //! How users' tools reach nodes: over TLS or not, logged in or not.
 
-use super::secure::{self, FileError, trusting};
 use super::peers::client_with;
+use super::secure::{self, FileError, trusting};
 use crate::cluster::{Address, is_loopback};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -2,39 +2,40 @@
 //!
 //! The thread has a runtime to itself, so that no load of users delays the beats. Mirrors `Node.start` (6.8).
 
-use super::addresses::{self, AddressError};
+use super::addresses;
 use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
 use super::coding::Coding;
 use super::counts::LastCounts;
 use super::current::Current;
-use super::descriptors::{self, LEAST};
+use super::descriptors;
 use super::events::{Events, Recorder, Way};
 use super::faults::Faults;
 use super::figures::{Meter, Place};
+use super::guard::Guard;
 use super::handle::{Handle, Parts};
 use super::inquiry::leave_note;
+use super::instruments::Instruments;
 use super::journal::Journal;
-use super::listen::{BindError, Server, Terms, bind};
+use super::listen::{Server, Terms, bind};
 use super::log::{Log, node_span};
-use super::metrics::{Instruments, Observer, Timed};
+use super::metrics::{Observer, Timed};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
-use super::secure::{self, Guard, Side};
+use super::secure::{self, Side};
 use super::seeds::{Seeds, bootstrap};
 use super::spans::{PublishSpans, Spans};
-use super::store::{Store, StoreError};
+use super::start_error::StartError;
+use super::store::Store;
 use super::transport::{self, Caller, EncodeCache, Entrance, Inbound, Links};
 use super::versions;
 use super::wall::Wall;
-use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
+use crate::cluster::{Address, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, OWN_ATTRIBUTES};
 use crate::zen::{Config, Memory, Zen};
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
@@ -42,74 +43,11 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-/// The release of Elasticsearch whose interface this node has; its clients look at it.
-pub const VERSION: &str = "6.8.23";
-
 /// How much may wait for the core, from other nodes and from users each.
 const INBOX: usize = 1_024;
 
 /// How long connections that are busy when the node ends may go on.
 const DRAIN: Duration = Duration::from_millis(100);
-
-/// Why a node could not be started.
-#[derive(Debug)]
-pub enum StartError {
-    /// An address makes no sense here.
-    Address(AddressError),
-    /// A port could not be had.
-    Bind(BindError),
-    /// The data directory cannot be used.
-    Store(StoreError),
-    /// The data directory is that of a node of another cluster.
-    OtherCluster {
-        /// The directory.
-        path: String,
-        /// The cluster whose state it holds.
-        found: ClusterName,
-        /// The configured one.
-        configured: ClusterName,
-    },
-    /// The system refused something.
-    System(&'static str, io::Error),
-    /// This process may have only so many files and sockets open.
-    FewFiles(u64),
-    /// A port would be open to everybody.
-    Insecure(secure::Insecure),
-    /// A file of secrets cannot be used.
-    Secret(secure::FileError),
-    /// The log cannot be written in its directory.
-    Log(PathBuf, io::Error),
-    /// The client for other nodes could not be made.
-    Client(reqwest::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Address(error) => write!(f, "{error}"),
-            StartError::Bind(error) => write!(f, "{error}"),
-            StartError::Store(error) => write!(f, "{error}"),
-            StartError::OtherCluster { path, found, configured } => write!(
-                f,
-                "the data directory [{path}] holds the state of cluster [{found}], but cluster.name is [{configured}]: \
-                 set cluster.name to [{found}], or path.data to another directory"
-            ),
-            StartError::System(what, error) => write!(f, "cannot {what}: {error}"),
-            StartError::FewFiles(limit) => write!(
-                f,
-                "this process may have [{limit}] files and sockets open (ulimit -n), and a node needs at least [{LEAST}]"
-            ),
-            StartError::Insecure(error) => write!(f, "{error}"),
-            StartError::Secret(error) => write!(f, "{error}"),
-            StartError::Log(path, error) => {
-                write!(f, "cannot write the log in [path.logs: {}]: {error}", path.display())
-            }
-            StartError::Client(error) => write!(f, "cannot make a client for other nodes: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
 
 /// A node that was started, with the thread that it runs on.
 pub struct Running {
@@ -226,7 +164,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let (local, from_local) = mpsc::unbounded_channel();
     let (states, newest) = watch::channel(zen.shown().clone());
     let instruments = meter.instruments().clone();
-    tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
+    watch_expiries(settings.clone(), instruments.clone());
     let journal = journal(store, &instruments, local.clone())?;
     let (clock, changes, coding) = (Clock::start(), Arc::new(Changes::new()), Coding::start());
     let ((events, way), spans) = (events(&settings)?, spans(&settings, clock, zen.local())?);
@@ -276,6 +214,12 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     guard.keep_watch(&settings, [Some(peers), access], (address.clone(), &hosts));
     meter.set_transport(Place { bound, published: address.as_str().to_owned() }, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))
+}
+
+/// Has it told, and counted, when certificates end.
+fn watch_expiries(settings: Arc<NodeSettings>, instruments: Arc<Instruments>) {
+    let count = move |expiries| instruments.set_expiries(expiries);
+    tokio::spawn(secure::watch_expiries(settings, count));
 }
 
 /// What other nodes are answered.

@@ -10,6 +10,7 @@ use crate::rest::reply::Reply;
 use crate::rest::route::Call;
 use crate::rest::section::iso;
 use crate::rest::time::human_time;
+use crate::runtime::ask;
 use crate::runtime::figures::{self, Busy, HotThreads, INTERVAL_MAX, THREADS_MAX};
 use std::fmt::Write;
 use std::time::Duration;
@@ -103,7 +104,7 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
     let meter = call.handle.meter();
     let here = || async { Some(meter.watch_threads(interval).await) };
     let timeout = chosen.timeout.max(TIMEOUT) + interval;
-    let asked = figures::of_all(&call.handle, chosen.nodes, (&target, timeout), here).await;
+    let asked = ask::of_all(&call.handle, chosen.nodes, (&target, timeout), here).await;
     let told = own(asked, |told: &HotThreads| &told.node);
     let told = told.iter().filter_map(|(node, told)| Some(report.show(&node.to_string(), told.as_ref().ok()?)));
     Ok(Reply::text(told.collect()))

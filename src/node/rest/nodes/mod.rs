@@ -38,6 +38,7 @@ use super::snapshot;
 use super::time::{self, since_1970};
 use crate::cluster::{ClusterState, Node};
 use crate::runtime::Handle;
+use crate::runtime::ask;
 use crate::runtime::figures::{self, Asked, Meter, NodeFigures, NodeInfo, Silence};
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +99,7 @@ pub(super) async fn figures(handle: &Handle, nodes: Vec<Arc<Node>>, timeout: Dur
     let (asking, asked) = (handle.clone(), nodes.clone());
     let ask = async move {
         let here = || read(&asking, Meter::measure);
-        figures::of_all(&asking, asked, (figures::PATH, timeout), here).await
+        ask::of_all(&asking, asked, (figures::PATH, timeout), here).await
     };
     let told = handle.rounds().figures.next((nodes, timeout), Instant::now(), ask).await;
     own(told.unwrap_or_default(), |figures| &figures.node)
@@ -109,7 +110,7 @@ pub(super) async fn infos(handle: &Handle, nodes: Vec<Arc<Node>>, timeout: Durat
     let (asking, asked) = (handle.clone(), nodes.clone());
     let ask = async move {
         let here = || read(&asking, Meter::describe);
-        figures::of_all(&asking, asked, (figures::INFO_PATH, timeout), here).await
+        ask::of_all(&asking, asked, (figures::INFO_PATH, timeout), here).await
     };
     let told = handle.rounds().infos.next((nodes, timeout), Instant::now(), ask).await;
     own(told.unwrap_or_default(), |info| &info.node)

@@ -8,6 +8,7 @@ use crate::rest::error::RestError;
 use crate::rest::parameters::{Parameter, Values};
 use crate::rest::reply::Reply;
 use crate::rest::route::Call;
+use crate::runtime::ask;
 use crate::runtime::figures::{self, NodeUsage};
 
 /// Which parts.
@@ -30,7 +31,7 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
     let chosen = chosen(&call, "NodesUsageRequest")?;
     let meter = call.handle.meter();
     let here = || std::future::ready(Some(meter.usage()));
-    let asked = figures::of_all(&call.handle, chosen.nodes, (figures::USAGE_PATH, chosen.timeout), here).await;
+    let asked = ask::of_all(&call.handle, chosen.nodes, (figures::USAGE_PATH, chosen.timeout), here).await;
     let asked = own(asked, |usage: &NodeUsage| &usage.node);
     let head = header(&chosen.state, Action("cluster:monitor/nodes/usage"), &asked);
     let told = asked.iter().filter_map(|(node, told)| Some((node.id.as_str(), told.as_ref().ok()?)));

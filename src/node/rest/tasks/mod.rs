@@ -16,6 +16,7 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
 use crate::cluster::Node;
+use crate::runtime::ask;
 use crate::runtime::figures::{self, Asked};
 use crate::runtime::tasks::{Begun, NodeTasks, Task};
 use crate::service::matches;
@@ -134,7 +135,7 @@ pub(super) async fn asked(call: &Call, nodes: Vec<Arc<Node>>, timeout: Duration)
         let begun = Begun { kind: "direct", action, parent: Some(parent.clone()), ..Begun::default() };
         std::future::ready(Some(meter.list_tasks(Some(begun))))
     };
-    own(figures::of_all(&call.handle, nodes, (&target, timeout), here).await, |tasks| &tasks.node)
+    own(ask::of_all(&call.handle, nodes, (&target, timeout), here).await, |tasks| &tasks.node)
 }
 
 /// What is wrong with the task that a path names, which is looked at before what else was given.
@@ -267,7 +268,7 @@ async fn end(call: &Call, node: Arc<Node>, ids: &[u64], timeout: Duration) -> Ve
     let list: Vec<String> = ids.iter().map(u64::to_string).collect();
     let target = format!("{}?ids={}", figures::CANCEL_PATH, list.join(","));
     let here = || std::future::ready(Some(call.handle.meter().cancel_tasks(ids)));
-    own(figures::of_all(&call.handle, vec![node], (&target, timeout), here).await, |tasks| &tasks.node)
+    own(ask::of_all(&call.handle, vec![node], (&target, timeout), here).await, |tasks| &tasks.node)
 }
 
 fn keep(asked: &mut [Asked<NodeTasks>], is_kept: impl Fn(&Node, &Task) -> bool) {

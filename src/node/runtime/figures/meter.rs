@@ -1,12 +1,12 @@
 //! Takes the figures of one node.
 
 use super::info::{NodeInfo, OsInfo, Place, told};
-use super::threads::HotThreads;
+use super::threads::{HotThreads, INTERVAL_MAX, between};
 use super::{Connections, DeviceUse, Disk, NodeFigures, NodeUsage, Process, Share, Tally, Traffic};
 use crate::cluster::NodeId;
 use crate::runtime::Current;
-use crate::runtime::hooks;
-use crate::runtime::metrics::Instruments;
+use crate::runtime::hook_tally;
+use crate::runtime::instruments::Instruments;
 use crate::runtime::peers::Peers;
 use crate::runtime::proc::{self, Ticks};
 use crate::runtime::tasks::{Begun, NodeTasks, Tasks};
@@ -30,7 +30,7 @@ pub struct Meter {
     io_before: Option<DeviceUse>,
     tally: Arc<Tally>,
     instruments: Arc<Instruments>,
-    hooks: Arc<hooks::Tally>,
+    hooks: Arc<hook_tally::Tally>,
     tasks: Arc<Tasks>,
     transport: OnceLock<Place>,
     http: OnceLock<Place>,
@@ -105,7 +105,7 @@ impl Meter {
     }
 
     /// How hooks ended.
-    pub fn hooks(&self) -> &Arc<hooks::Tally> {
+    pub fn hooks(&self) -> &Arc<hook_tally::Tally> {
         &self.hooks
     }
 
@@ -237,7 +237,10 @@ impl Meter {
     /// Watches the threads of this process for a time.
     pub async fn watch_threads(self: &Arc<Self>, interval: Duration) -> HotThreads {
         let at_millis = millis_since_1970();
-        HotThreads { node: self.node.clone(), at_millis, threads: HotThreads::watch(self, interval).await }
+        let before = self.read(|_| proc::threads()).await.unwrap_or_default();
+        tokio::time::sleep(interval.min(INTERVAL_MAX)).await;
+        let threads = between(&before, self.read(|_| proc::threads()).await.unwrap_or_default());
+        HotThreads { node: self.node.clone(), at_millis, threads }
     }
 
     /// Two readings that are too close to each other tell nothing: then it is what it was.

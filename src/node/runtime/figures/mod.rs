@@ -1,17 +1,17 @@
-//! What a process is and uses: memory, processor, files, disk, network; of this node, and of others by asking them.
+//! What a process is and uses: memory, processor, files, disk, network. Other nodes are asked for theirs by `ask`.
 //!
 //! Nothing is kept but what a share of time needs: the last readings of the processor's clocks. What a system does not
 //! tell stays empty. Stands where Elasticsearch has `OsProbe`, `ProcessProbe`, `FsProbe`, `NodesInfo` and the node
 //! statistics of 6.8.
 
-mod ask;
+mod asked;
 mod info;
 mod meter;
 mod tally;
 mod threads;
 
-pub(in crate::runtime) use ask::of_one;
-pub use ask::{Asked, Silence, of_all};
+pub use super::proc::{ControlGroups, DataPlace, DeviceUse, Process, Share};
+pub use asked::{Asked, Silence};
 pub use info::{NodeInfo, OsInfo, Place};
 pub use meter::{CountConnections, Meter};
 pub use tally::{Publishes, Steps, Tally, Traffic};
@@ -118,23 +118,6 @@ pub struct NodeFigures {
     pub steps: Steps,
 }
 
-/// Some of a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// How much is used.
-    pub used: u64,
-    /// How much there is.
-    pub max: u64,
-}
-
-impl Share {
-    /// How much is used, in percent.
-    pub fn percent(self) -> u64 {
-        let percent = u128::from(self.used) * 100 / u128::from(self.max.max(1));
-        u64::try_from(percent).unwrap_or(u64::MAX)
-    }
-}
-
 /// A disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
@@ -144,84 +127,6 @@ pub struct Disk {
     pub free: u64,
     /// How much of it a user gets.
     pub available: u64,
-}
-
-/// A process, as its system sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Process {
-    /// How busy it kept all processors together since the figures were last taken, in percent.
-    pub cpu_percent: Option<u8>,
-    /// How much time of processors it has used.
-    pub cpu_millis: Option<u64>,
-    /// The addresses that it has laid claim to, in bytes.
-    pub virtual_bytes: Option<u64>,
-    /// How many threads it has.
-    pub threads: Option<u64>,
-}
-
-/// What the control groups of a process tell of its processors and its memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ControlGroups {
-    /// The group that its processors are counted by.
-    pub cpu_group: String,
-    /// How much time of processors the group has used, in nanoseconds.
-    pub usage_nanos: u64,
-    /// In which periods that time is given out, in microseconds.
-    pub period_micros: u64,
-    /// How much the group gets in one period; -1 where there is no limit.
-    pub quota_micros: i64,
-    /// How many periods there were.
-    pub periods: u64,
-    /// In how many of them the group had to wait.
-    pub throttled: u64,
-    /// How long it had to wait, in nanoseconds.
-    pub throttled_nanos: u64,
-    /// The group that its memory is counted by.
-    pub memory_group: String,
-    /// How much memory the group may have, as the system writes it.
-    pub memory_limit: String,
-    /// How much it has, as the system writes it.
-    pub memory_usage: String,
-}
-
-/// Where data lies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataPlace {
-    /// The directory.
-    pub path: String,
-    /// Where the file system with it is mounted, and from what.
-    pub mount: String,
-    /// What kind of file system it is.
-    pub kind: String,
-}
-
-/// What was read from and written to a device since the node began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceUse {
-    /// The device.
-    pub device: String,
-    /// How many reads there were.
-    pub reads: u64,
-    /// How many writes there were.
-    pub writes: u64,
-    /// How much was read, in units of 1024 bytes.
-    pub read_kilobytes: u64,
-    /// How much was written.
-    pub written_kilobytes: u64,
-}
-
-impl DeviceUse {
-    /// What was done since an earlier reading.
-    fn since(self, before: &DeviceUse) -> DeviceUse {
-        DeviceUse {
-            device: self.device,
-            reads: self.reads.saturating_sub(before.reads),
-            writes: self.writes.saturating_sub(before.writes),
-            read_kilobytes: self.read_kilobytes.saturating_sub(before.read_kilobytes),
-            written_kilobytes: self.written_kilobytes.saturating_sub(before.written_kilobytes),
-        }
-    }
 }
 
 /// How often which routes of a node were asked.
@@ -247,18 +152,4 @@ pub struct Connections {
     pub total: u64,
     /// How many there may be at a time.
     pub max: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_is_told_in_whole_percent_whatever_its_size() {
-        for (used, max, percent) in
-            [(0, 0, 0), (1, 3, 33), (5, 5, 100), (u64::MAX, 1, u64::MAX), (u64::MAX, u64::MAX, 100)]
-        {
-            assert_eq!(Share { used, max }.percent(), percent, "{used} of {max}");
-        }
-    }
 }

@@ -3,12 +3,10 @@
 //! Where Elasticsearch tells what the Java of a thread is doing, here the system tells how long each thread was on a
 //! processor, which is enough to find the part that is busy. Mirrors `HotThreads` (6.8).
 
-use super::Meter;
 use crate::cluster::NodeId;
 use crate::runtime::proc::{self, ThreadTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest time that threads are watched for.
@@ -43,17 +41,8 @@ pub struct Busy {
     pub state: char,
 }
 
-impl HotThreads {
-    /// Watches the threads of this process for a time.
-    pub(super) async fn watch(meter: &Arc<Meter>, interval: Duration) -> Vec<Busy> {
-        let before = meter.read(|_| proc::threads()).await.unwrap_or_default();
-        tokio::time::sleep(interval.min(INTERVAL_MAX)).await;
-        between(&before, meter.read(|_| proc::threads()).await.unwrap_or_default())
-    }
-}
-
 /// What happened between two readings, the busiest first.
-fn between(before: &[ThreadTime], after: Vec<ThreadTime>) -> Vec<Busy> {
+pub(super) fn between(before: &[ThreadTime], after: Vec<ThreadTime>) -> Vec<Busy> {
     let before: BTreeMap<u64, &ThreadTime> = before.iter().map(|thread| (thread.id, thread)).collect();
     let tick_nanos = 1_000_000_000 / proc::ticks_per_second();
     let busy = |thread: ThreadTime| {

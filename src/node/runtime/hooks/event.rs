@@ -4,49 +4,9 @@
 //! where they lead: a node that is master of a higher term than before is told of as elected again.
 
 use crate::cluster::{ClusterState, Node, NodeId, Term};
+use crate::runtime::hook_tally::Trigger;
 use serde::Serialize;
 use std::sync::Arc;
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trigger {
-    /// There is a master, or one of a higher term.
-    MasterElected,
-    /// This node is master no more.
-    StepDown,
-    /// This node has no master.
-    NoMaster,
-    /// Another node joined.
-    NodeJoined,
-    /// Another node left or failed.
-    NodeLeft,
-    /// One more lost node would stop the cluster.
-    Reduced,
-}
-
-impl Trigger {
-    /// All of them.
-    pub const ALL: [Trigger; 6] = [
-        Trigger::MasterElected,
-        Trigger::StepDown,
-        Trigger::NoMaster,
-        Trigger::NodeJoined,
-        Trigger::NodeLeft,
-        Trigger::Reduced,
-    ];
-
-    /// Its name, as settings have it behind `hooks.`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Trigger::MasterElected => "on_master_elected",
-            Trigger::StepDown => "on_step_down",
-            Trigger::NoMaster => "on_no_master",
-            Trigger::NodeJoined => "on_node_joined",
-            Trigger::NodeLeft => "on_node_left",
-            Trigger::Reduced => "on_reduced",
-        }
-    }
-}
 
 /// A node, as hooks are told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -12,15 +12,14 @@ mod event;
 mod queue;
 mod run;
 
-pub use event::{Event, Trigger};
+pub use super::hook_tally::{HookOutcome, Tally, Trigger};
+pub use event::Event;
 
 use super::Handle;
 use crate::settings::HookSettings;
 use event::Watcher;
-use parking_lot::Mutex;
 use queue::Queue;
 use run::run;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -39,43 +38,6 @@ const SLACK: Duration = Duration::from_millis(500);
 
 /// The pause before a hook is tried again; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
-
-/// What became of the hooks of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HookOutcome {
-    /// It was carried out.
-    Done,
-    /// It failed as often as it is tried.
-    GivenUp,
-    /// There was no room for it.
-    Dropped,
-}
-
-impl HookOutcome {
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            HookOutcome::Done => "done",
-            HookOutcome::GivenUp => "given up",
-            HookOutcome::Dropped => "dropped",
-        }
-    }
-}
-
-/// How often hooks ended how.
-#[derive(Debug, Default)]
-pub struct Tally(Mutex<BTreeMap<(Trigger, HookOutcome), u64>>);
-
-impl Tally {
-    fn count(&self, trigger: Trigger, outcome: HookOutcome) {
-        *self.0.lock().entry((trigger, outcome)).or_default() += 1;
-    }
-
-    /// All of it.
-    pub fn counts(&self) -> BTreeMap<(Trigger, HookOutcome), u64> {
-        self.0.lock().clone()
-    }
-}
 
 /// The hooks of a running node.
 pub struct Hooks {

@@ -36,7 +36,7 @@ pub(super) use surroundings::Surroundings;
 use verify::{Told, Verified, verified};
 
 use super::Handle;
-use super::figures::of_one;
+use super::ask::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{

@@ -122,7 +122,7 @@ pub enum Manners {
     Lenient,
 }
 
-/// On which terms a server takes connections.
+/// On which terms a server takes connections. Those for other nodes are said by `transport`.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// How request lines are read.

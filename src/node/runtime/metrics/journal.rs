@@ -1,7 +1,7 @@
 //! The store, and how long it takes to write.
 
-use super::Instruments;
 use crate::protocol::Disk;
+use crate::runtime::instruments::Instruments;
 use crate::runtime::journal::Keeper;
 use crate::runtime::store::{Store, StoreError};
 use crate::zen::{Memory, Write};

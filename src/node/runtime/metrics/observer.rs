@@ -4,10 +4,10 @@
 //! It changes nothing and waits for nothing. What takes longer than a glance, as the queue of tasks, it looks at a few times
 //! a second.
 
-use super::{Instruments, Peer};
 use crate::cluster::{Address, ClusterState, EphemeralId, StateId, Token};
 use crate::protocol::{Call, Time};
 use crate::runtime::clock::Clock;
+use crate::runtime::instruments::{Instruments, PEERS_MAX, Peer};
 use crate::service::{Priority, Task};
 use crate::zen::{Message, Mode, Note, Zen};
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +102,7 @@ impl Observer {
         if let Some(peer) = self.peers.get(address) {
             return peer.clone();
         }
-        if self.peers.len() >= super::PEERS_MAX {
+        if self.peers.len() >= PEERS_MAX {
             self.peers.clear();
         }
         let peer = self.instruments.peer(address);

@@ -1,14 +1,15 @@
 //! Takes the samples of metrics from what was counted, from the newest state and from the figures of the process.
 
-use super::instruments::Reading;
-use super::table::MICROS;
-use super::{Instruments, Peer};
 use crate::cluster::{ClusterState, Node};
 use crate::runtime::figures::{NodeFigures, Traffic};
-use crate::runtime::hooks::{HookOutcome, Trigger};
+use crate::runtime::hook_tally::{HookOutcome, Trigger};
+use crate::runtime::instruments::{Instruments, Peer, Reading};
 use crate::runtime::{Handle, VERSION};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Microseconds are told in seconds.
+pub(super) const MICROS: f64 = 1e6;
 
 /// One number, or one histogram.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,8 @@
 //! Every metric once: its name, its kind, its labels, what it tells, and where it is read. The page of metrics and every
 //! scrape are made from this table.
 
-use super::samples::{Sample, Scraped, Value, flag, histogram, indexed, number, seconds};
+use super::samples::{MICROS, Sample, Scraped, Value, flag, histogram, indexed, number, seconds};
 use super::{INBOXES, MODES, PRIORITIES};
-
-/// Microseconds are told in seconds.
-pub(super) const MICROS: f64 = 1e6;
 
 /// How a metric is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

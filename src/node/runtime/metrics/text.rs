@@ -1,10 +1,10 @@
 //! Writes a scrape, in the format of Prometheus or in that of OpenMetrics.
 
-use super::instruments::Reading;
 use super::samples::{Sample, Scraped, Value};
 use super::table::{Kind, Metric, TABLE};
 use crate::runtime::Handle;
 use crate::runtime::figures::Meter;
+use crate::runtime::instruments::Reading;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, prometheus_text, text};
 use prometheus_client::metrics::MetricType;

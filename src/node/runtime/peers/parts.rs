@@ -135,7 +135,12 @@ struct Message {
 
 impl Incomplete {
     /// Takes a part in. Gives back the message if that was the last one, and else what to answer.
-    pub(in crate::runtime) fn take(&self, now: Instant, part: Part, bytes: &[u8]) -> Result<Bytes, (StatusCode, String)> {
+    pub(in crate::runtime) fn take(
+        &self,
+        now: Instant,
+        part: Part,
+        bytes: &[u8],
+    ) -> Result<Bytes, (StatusCode, String)> {
         let name = (part.sum, part.total);
         let mut arriving = self.0.lock();
         arriving.retain(|_, message| now.duration_since(message.touched) < FORGOTTEN_AFTER);

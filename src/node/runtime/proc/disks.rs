@@ -1,11 +1,50 @@
 //! What Linux tells of the file system and the device that a directory is on.
 
 use super::read;
-use crate::runtime::figures::{DataPlace, DeviceUse};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Kernels count in sectors of this size, whatever the device has.
 const SECTORS_IN_KILOBYTE: u64 = 2;
+
+/// Where data lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataPlace {
+    /// The directory.
+    pub path: String,
+    /// Where the file system with it is mounted, and from what.
+    pub mount: String,
+    /// What kind of file system it is.
+    pub kind: String,
+}
+
+/// What was read from and written to a device since the node began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// The device.
+    pub device: String,
+    /// How many reads there were.
+    pub reads: u64,
+    /// How many writes there were.
+    pub writes: u64,
+    /// How much was read, in units of 1024 bytes.
+    pub read_kilobytes: u64,
+    /// How much was written.
+    pub written_kilobytes: u64,
+}
+
+impl DeviceUse {
+    /// What was done since an earlier reading.
+    pub(in crate::runtime) fn since(self, before: &DeviceUse) -> DeviceUse {
+        DeviceUse {
+            device: self.device,
+            reads: self.reads.saturating_sub(before.reads),
+            writes: self.writes.saturating_sub(before.writes),
+            read_kilobytes: self.read_kilobytes.saturating_sub(before.read_kilobytes),
+            written_kilobytes: self.written_kilobytes.saturating_sub(before.written_kilobytes),
+        }
+    }
+}
 
 /// Where a directory is mounted, and from what.
 pub(in crate::runtime) fn data_place(path: &Path) -> Option<DataPlace> {

@@ -3,10 +3,35 @@
 //! Mirrors `OsProbe.getCgroup` (6.8), which knows the first version only.
 
 use super::read;
-use crate::runtime::figures::ControlGroups;
+use serde::{Deserialize, Serialize};
 
 /// What the second version says of a limit that there is not.
 const UNLIMITED: &str = "max";
+
+/// What the control groups of a process tell of its processors and its memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlGroups {
+    /// The group that its processors are counted by.
+    pub cpu_group: String,
+    /// How much time of processors the group has used, in nanoseconds.
+    pub usage_nanos: u64,
+    /// In which periods that time is given out, in microseconds.
+    pub period_micros: u64,
+    /// How much the group gets in one period; -1 where there is no limit.
+    pub quota_micros: i64,
+    /// How many periods there were.
+    pub periods: u64,
+    /// In how many of them the group had to wait.
+    pub throttled: u64,
+    /// How long it had to wait, in nanoseconds.
+    pub throttled_nanos: u64,
+    /// The group that its memory is counted by.
+    pub memory_group: String,
+    /// How much memory the group may have, as the system writes it.
+    pub memory_limit: String,
+    /// How much it has, as the system writes it.
+    pub memory_usage: String,
+}
 
 /// What is told, if anything is.
 pub(in crate::runtime) fn control_groups() -> Option<ControlGroups> {

@@ -9,18 +9,38 @@ mod listeners;
 mod mounts;
 mod process;
 
+pub use disks::{DataPlace, DeviceUse};
 pub(super) use disks::{data_place, device_use};
+pub use groups::ControlGroups;
 pub(super) use groups::{control_groups, service};
 pub(super) use listeners::{Listening, free_port, listeners, listening_at, user_of_peer};
 pub use listeners::{is_stopped, listener, listening, stopped};
 pub(super) use mounts::{mount_point, unmounted};
+pub use process::Process;
 pub(super) use process::{ThreadTime, process, process_ticks, threads, ticks_per_second};
 
-use super::figures::Share;
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// The longest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 10;
+
+/// Some of a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// How much is used.
+    pub used: u64,
+    /// How much there is.
+    pub max: u64,
+}
+
+impl Share {
+    /// How much is used, in percent.
+    pub fn percent(self) -> u64 {
+        let percent = u128::from(self.used) * 100 / u128::from(self.max.max(1));
+        u64::try_from(percent).unwrap_or(u64::MAX)
+    }
+}
 
 /// How long all processors together have been running, and idle, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,6 +199,15 @@ pub fn host_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_told_in_whole_percent_whatever_its_size() {
+        for (used, max, percent) in
+            [(0, 0, 0), (1, 3, 33), (5, 5, 100), (u64::MAX, 1, u64::MAX), (u64::MAX, u64::MAX, 100)]
+        {
+            assert_eq!(Share { used, max }.percent(), percent, "{used} of {max}");
+        }
+    }
 
     #[test]
     fn the_processor_is_busy_when_it_is_not_idle() {

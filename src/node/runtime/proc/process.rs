@@ -1,11 +1,25 @@
 //! What Linux tells of this process and of its threads.
 
 use super::{kilobytes, read};
-use crate::runtime::figures::Process;
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// More threads than these are not looked at.
 const THREADS_MAX: usize = 1_024;
+
+/// A process, as its system sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Process {
+    /// How busy it kept all processors together since the figures were last taken, in percent.
+    pub cpu_percent: Option<u8>,
+    /// How much time of processors it has used.
+    pub cpu_millis: Option<u64>,
+    /// The addresses that it has laid claim to, in bytes.
+    pub virtual_bytes: Option<u64>,
+    /// How many threads it has.
+    pub threads: Option<u64>,
+}
 
 /// How long a thread has been running.
 #[derive(Clone, Debug, PartialEq, Eq)]

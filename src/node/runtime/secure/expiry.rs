@@ -5,7 +5,6 @@
 
 use super::file::read_public;
 use crate::runtime::log::NODE;
-use crate::runtime::metrics::Instruments;
 use crate::settings::NodeSettings;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -80,8 +79,8 @@ pub(super) fn validity(certificate: &CertificateDer<'_>) -> Option<(u64, u64)> {
     Some((validity.not_before.to_unix_duration().as_secs(), validity.not_after.to_unix_duration().as_secs()))
 }
 
-/// Tells of the ends as long as the node runs, if it has certificates.
-pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, instruments: Arc<Instruments>) {
+/// Tells of the ends as long as the node runs, if it has certificates, and has them counted whenever the files were read.
+pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, count: impl Fn(Vec<Expiry>)) {
     for round in 0_u32.. {
         let settings = settings.clone();
         let Ok(expiries) = tokio::task::spawn_blocking(move || expiries(&settings)).await else { return };
@@ -94,7 +93,7 @@ pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, inst
                 .filter_map(|expiry| warning(expiry, now()))
                 .for_each(|text| tracing::warn!(target: NODE, "{text}"));
         }
-        instruments.set_expiries(expiries);
+        count(expiries);
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

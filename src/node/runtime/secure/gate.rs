@@ -3,10 +3,15 @@
 use crate::cluster::is_loopback;
 use crate::diagnose::quoted;
 use crate::runtime::addresses::{is_beyond_loopback, publish_address};
+use crate::runtime::log::NODE;
 use crate::runtime::seeds::host_of;
 use crate::settings::{DiscoveryKind, NodeSettings};
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
+
+/// How often it is said that a port is open to everybody.
+const REMIND: Duration = Duration::from_secs(60);
 
 /// Which of the two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +108,16 @@ pub fn open_sides(settings: &NodeSettings, nodes: &[IpAddr], users: &[IpAddr]) -
         format!("{what} listens beyond loopback on {hosts:?} without security: whoever reaches it can do everything")
     })
     .collect()
+}
+
+/// Says what is open, again and again.
+pub async fn remind(open: Vec<String>) {
+    loop {
+        for what in &open {
+            tracing::warn!(target: NODE, "{what}");
+        }
+        tokio::time::sleep(REMIND).await;
+    }
 }
 
 #[cfg(test)]

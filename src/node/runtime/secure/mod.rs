@@ -4,10 +4,10 @@
 //! Users and their rights are the business of `rest`; what a message means is nobody's here.
 
 mod certificates;
+mod credentials;
 mod expiry;
 mod file;
 mod gate;
-mod guard;
 mod seal;
 mod secret;
 mod shown;
@@ -17,13 +17,13 @@ mod watch;
 mod window;
 
 pub use certificates::{Authority, Made, Purpose, authority_for, made_at, made_for, made_line};
+pub(super) use credentials::node_files;
+pub use credentials::{is_own, readable, users_files};
 pub(super) use expiry::watch_expiries;
 pub use expiry::{Expiry, OF_NODES, ending, expiries};
 pub use file::{FileError, read_private};
-pub use gate::{Insecure, Side, gate, open_sides};
-pub(super) use guard::Guard;
-pub use guard::{is_own, readable, remind, users_files};
-pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
+pub use gate::{Insecure, Side, gate, open_sides, remind};
+pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Sealer, Shared};
 pub use secret::{Secrets, fresh_secret};
 pub(super) use shown::{Shown, shown};
 pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};

@@ -4,8 +4,8 @@
 //! What that means is decided in `diagnose`.
 
 use super::certificates::{made_for, maker, subject};
+use super::credentials::node_files;
 use super::expiry::{OF_NODES, expiries, now, validity};
-use super::guard::node_files;
 use super::tls::{is_of, is_of_a_node, names};
 use crate::cluster::{Address, ClusterName};
 use crate::diagnose::Distrust;

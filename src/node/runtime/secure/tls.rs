@@ -129,7 +129,7 @@ impl NodeFiles {
     }
 
     /// Whether other nodes of its cluster will believe it at this address.
-    pub(super) fn are_believed(&self, cluster: &ClusterName, address: &Address) -> Result<(), String> {
+    pub(in crate::runtime) fn are_believed(&self, cluster: &ClusterName, address: &Address) -> Result<(), String> {
         let chain = chain(&self.certificate).map_err(|error| error.to_string())?;
         let file = self.certificate.display();
         if !self.vouch_for(&chain) {

@@ -1,8 +1,7 @@
 //! What a node sees of its cluster, told to whoever watches: why it has a master or none, what its process uses, what it was
 //! told at its start, and which members answer it.
 //!
-//! Whoever asks gets what is known at once. Nothing here is asked for unless somebody watches. Elasticsearch has nothing
-//! like it.
+//! What that is, how it is asked for, and what of it is kept. It is looked for by `outlook`. Elasticsearch has nothing like it.
 
 mod reaches;
 mod trial;
@@ -10,11 +9,9 @@ mod trial;
 pub use reaches::{Reach, ReachOutcome, Reaches};
 pub use trial::DiskTrial;
 
-use super::figures::{Asked, Meter, NodeFigures};
-use super::handle::Handle;
+use super::figures::{Asked, NodeFigures};
 use super::latest::Latest;
-use crate::cluster::{ClusterState, EphemeralId, NodeId, Term};
-use crate::settings::Value;
+use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, Term};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,40 +128,10 @@ pub struct Here {
 }
 
 impl Here {
-    /// The process of this node.
-    pub fn of(handle: &Handle) -> Self {
-        Here { node: handle.local().id.clone(), process: handle.local().ephemeral_id.clone() }
+    /// The process of a node.
+    pub fn of(node: &Node) -> Self {
+        Here { node: node.id.clone(), process: node.ephemeral_id.clone() }
     }
-}
-
-/// What this node sees; nothing once it has ended.
-pub async fn look(handle: Handle, wanted: Wanted) -> Option<Sight> {
-    let explanation = serde_json::to_value(handle.explain().await?).ok()?;
-    let figures = handle.meter().read(Meter::measure).await;
-    let (reaches, disk) = match wanted.trial {
-        true => {
-            let settings = handle.settings();
-            tokio::join!(handle.reaches().look_now(&handle), handle.trial().run(&settings.path_data))
-        }
-        false => (handle.reaches().look(&handle), None),
-    };
-    let events = handle
-        .events()
-        .since(None, wanted.events)
-        .iter()
-        .filter_map(|event| serde_json::to_value(event).ok())
-        .collect();
-    let (node, drained) = (handle.local().id.clone(), handle.drain().is_on());
-    Some(Sight { node, explanation, drained, disk, figures, settings: told(&handle), reaches, events })
-}
-
-fn told(handle: &Handle) -> BTreeMap<String, Configured> {
-    let settings = handle.settings();
-    let told = |(key, value): (&String, &Value)| {
-        let from = settings.origins.get(key).cloned().unwrap_or_default();
-        (key.clone(), Configured { value: value.joined(), from })
-    };
-    settings.given.iter().map(told).collect()
 }
 
 #[cfg(test)]

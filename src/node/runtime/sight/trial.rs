@@ -29,7 +29,7 @@ impl Default for DiskTrial {
 
 impl DiskTrial {
     /// Writes a byte into this directory, unless that is being done; tells what is wrong if it fails or takes too long.
-    pub(super) async fn run(&self, directory: &Path) -> Option<String> {
+    pub(in crate::runtime) async fn run(&self, directory: &Path) -> Option<String> {
         let mut under_way = self.0.subscribe();
         let mut failed = None;
         if let Some((began, written)) = self.begin(directory)

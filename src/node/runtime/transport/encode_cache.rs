@@ -2,7 +2,7 @@
 //! of its own, so that neither the node nor another request waits for it.
 
 use crate::runtime::coding::Coding;
-use crate::runtime::metrics::StateBytes;
+use crate::runtime::instruments::StateBytes;
 use crate::wire;
 use crate::zen::Message;
 use crate::zen::message::Body;

@@ -7,13 +7,14 @@ use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::Handle;
 use crate::runtime::applied;
-use crate::runtime::changes;
+use crate::runtime::catch_up;
 use crate::runtime::coding::Coding;
 use crate::runtime::descriptors;
 use crate::runtime::faults::Faults;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
 use crate::runtime::listen::{Manners, Terms};
+use crate::runtime::outlook;
 use crate::runtime::peers::parts::{Incomplete, Part};
 use crate::runtime::peers::{UNACKNOWLEDGED_MAX, kind_of};
 use crate::runtime::sight::{self, Here, Wanted};
@@ -103,7 +104,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .route(figures::CANCEL_PATH, get(cancel))
         .route(figures::THREADS_PATH, get(watch_threads))
         .route(applied::PATH, get(applied_state))
-        .route(changes::PATH, get(next_changes))
+        .route(catch_up::PATH, get(next_changes))
         .route(sight::PATH, get(see))
         .route(sight::HERE_PATH, get(here))
         .route(inquiry::FAILED_PATH, post(hear_of_a_failed_start))
@@ -334,12 +335,12 @@ async fn next_changes(State(port): State<Port>, request: Request) -> Response {
     let Ok(_turn) = port.followers.try_acquire() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    changes::told(&port.handle, request.uri().query()).await
+    catch_up::told(&port.handle, request.uri().query()).await
 }
 
 /// What this node sees of its cluster.
 async fn see(State(port): State<Port>, request: Request) -> Response {
-    match sight::look(port.handle, Wanted::of(request.uri().query())).await {
+    match outlook::look(port.handle, Wanted::of(request.uri().query())).await {
         Some(sight) => json(&sight),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
@@ -347,7 +348,7 @@ async fn see(State(port): State<Port>, request: Request) -> Response {
 
 /// Which process this is.
 async fn here(State(port): State<Port>) -> Response {
-    json(&Here::of(&port.handle))
+    json(&Here::of(port.handle.local()))
 }
 
 /// Reads what the system tells, on a thread that may wait: beats go over this one.

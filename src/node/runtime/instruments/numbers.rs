@@ -112,7 +112,7 @@ impl Histogram {
     }
 
     /// What was seen so far, in a unit that `scale` of ours make one of.
-    pub(super) fn read(&self, scale: f64) -> Reading {
+    pub(in crate::runtime) fn read(&self, scale: f64) -> Reading {
         let bounds = self.bounds.iter().map(|bound| *bound as f64 / scale).chain([f64::INFINITY]);
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
         let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
@@ -123,10 +123,10 @@ impl Histogram {
 
 /// What a histogram saw: each bucket by itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reading {
-    pub(super) sum: f64,
-    pub(super) count: u64,
-    pub(super) buckets: Vec<(f64, u64)>,
+pub(in crate::runtime) struct Reading {
+    pub(in crate::runtime) sum: f64,
+    pub(in crate::runtime) count: u64,
+    pub(in crate::runtime) buckets: Vec<(f64, u64)>,
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Asks nodes for what only they know, many at a time and each for a bounded time.
 
+use super::figures::{Asked, Silence};
+use super::handle::Handle;
+use super::peers::{Peers, Wanted};
 use crate::cluster::{Address, Node};
 use crate::protocol::Failure;
-use crate::runtime::Handle;
-use crate::runtime::peers::{Peers, Wanted};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use reqwest::{Method, StatusCode};
@@ -18,22 +19,8 @@ const ASKED_AT_A_TIME: usize = 64;
 /// The longest answer of a node.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
 
-/// Why a node told nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
-    /// It cannot be reached.
-    NotConnected,
-    /// It did not answer in time.
-    TimedOut(Duration),
-    /// Its answer was none to the question, or another process answered.
-    Strange,
-}
-
-/// What became of asking a node.
-pub type Asked<T> = (Arc<Node>, Result<T, Silence>);
-
 /// Asks all of these nodes, in their order. What this node is asked is answered here.
-pub async fn of_all<T, F, H>(
+pub(crate) async fn of_all<T, F, H>(
     handle: &Handle,
     nodes: Vec<Arc<Node>>,
     (target, timeout): (&str, Duration),
@@ -64,7 +51,7 @@ where
 }
 
 /// Asks one node, and waits so long for the beginning of its answer.
-pub(in crate::runtime) async fn of_one<T: DeserializeOwned>(
+pub(super) async fn of_one<T: DeserializeOwned>(
     peers: Option<&Peers>,
     at: &Address,
     (target, patience): (&str, Duration),
