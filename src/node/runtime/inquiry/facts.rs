@@ -2,19 +2,18 @@
 //!
 //! It reads files, so it runs where it may wait.
 
-use super::credentials::own_credentials;
-use super::siblings::launch_of;
-use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, ClusterName, Metadata, Node, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Unusable, Weak, quoted};
+use crate::diagnose::{Certificate, Facts, Process, Remembered, Unusable, Weak, quoted};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
+use crate::runtime::host::{absolute, hosts_file, launch_of, outward, own_credentials, room, roomy, seed_hosts, user};
 use crate::runtime::secure::{
     Expiry, FileError, OF_NODES, expiries, has_files_of, made_for, names, open_sides, read_some_users, readable,
 };
-use crate::runtime::seeds::{file_of_hosts, with_port};
+use crate::runtime::seeds::with_port;
 use crate::runtime::start_failure::copied;
+use crate::runtime::surroundings::Neighbours;
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
@@ -22,12 +21,8 @@ use crate::zen::Explanation;
 use crate::zen::explain::PingOutcome;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::Path;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-
-/// With less room than this another place is looked for.
-pub const LITTLE_ROOM: u64 = 16 << 20;
 
 /// Of more silent ones nobody looks for the processes.
 const SILENT_MAX: usize = 32;
@@ -49,12 +44,6 @@ fn holds_something(metadata: &Metadata) -> bool {
         || !metadata.leases.is_empty()
         || settings.iter().any(|settings| !settings.is_empty())
         || tables.iter().any(|table| !table.is_empty())
-}
-
-/// The user and the group of this process, unless it is root's.
-pub(super) fn user() -> Option<(u32, u32)> {
-    let user = rustix::process::geteuid();
-    (!user.is_root()).then(|| (user.as_raw(), rustix::process::getegid().as_raw()))
 }
 
 /// What matters of what a node was given.
@@ -243,30 +232,11 @@ fn is_new(handle: &Handle) -> bool {
     first.is_none_or(|first| first > wall().saturating_sub(RECENT_MILLIS))
 }
 
-/// The hosts that the settings of a node name, and its file of hosts if it reads one; none if it has neither.
-pub fn seed_hosts(settings: &NodeSettings) -> Option<Vec<String>> {
-    let (named, file) = (settings.discovery.hosts.clone(), hosts_file(settings));
-    match file {
-        Some(file) => Some(named.into_iter().flatten().chain(file.hosts).collect()),
-        None => named,
-    }
-}
-
-/// The same with the port at which they are looked for, where that is the node's own and not the usual one.
+/// The seed hosts with the port at which they are looked for, where that is the node's own and not the usual one.
 fn seeds(settings: &NodeSettings) -> Option<Vec<String>> {
     let port = settings.transport.ports.first.first;
     let all = seed_hosts(settings)?.into_iter();
     Some(if [0, 9300].contains(&port) { all.collect() } else { all.map(|seed| with_port(&seed, port)).collect() })
-}
-
-/// The file of hosts that a node reads, if it does.
-pub fn hosts_file(settings: &NodeSettings) -> Option<HostsFile> {
-    let (path, hosts) = settings.discovery.hosts_file.then(|| file_of_hosts(&settings.path_conf))?;
-    Some(HostsFile { path: absolute(&path), hosts })
-}
-
-pub(super) fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
 fn kind(settings: &NodeSettings) -> &'static str {
@@ -282,31 +252,6 @@ fn given(settings: &NodeSettings) -> BTreeMap<String, String> {
     told.map(|(key, value)| (key.clone(), value.joined())).collect()
 }
 
-/// The room for what a node has in its data directory: that may be a link to another disk.
-pub fn room(data: &Path) -> Option<u64> {
-    free(&data.join("nodes").join("0")).or_else(|| free(data))
-}
-
-/// What a new file may have. Where no more files can be made there is none, however many bytes are free.
-fn free(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path).ok()?;
-    let is_counted = stat.f_files > 0;
-    if is_counted && stat.f_favail < FILES_LEFT_MIN {
-        return Some(0);
-    }
-    stat.f_bavail.checked_mul(stat.f_frsize)
-}
-
-/// A data directory has so many files and directories at most.
-const FILES_LEFT_MIN: u64 = 8;
-
-/// Where there would be room, if there is little.
-pub fn roomy(path: &Path) -> Option<String> {
-    room(path).filter(|free| *free < LITTLE_ROOM)?;
-    let has_room = |place: &&str| free(Path::new(place)).is_some_and(|free| free > 64 * LITTLE_ROOM);
-    ["/var/lib", "/var/tmp", "/home", "/tmp"].into_iter().find(has_room).map(ToOwned::to_owned)
-}
-
 /// The slowest of the writes that its history tells of, and of one that is tried while nobody has anything to write.
 fn slowest_write(handle: &Handle) -> Option<u64> {
     let tried = handle.trial().glance(&handle.settings().path_data);
@@ -315,16 +260,6 @@ fn slowest_write(handle: &Handle) -> Option<u64> {
     let entries = handle.events().since(None, 50);
     let slow = entries.iter().filter(|entry| entry.kind == Kind::DiskSlow && entry.timestamp_millis >= since);
     slow.filter_map(|entry| entry.details.get("took_millis")?.as_u64()).chain(tried).max()
-}
-
-/// The address by which this host would reach the first seed that is one. Nothing is sent.
-pub fn outward(seeds: &[String]) -> Option<String> {
-    let seed: SocketAddr =
-        seeds.iter().find_map(|seed| seed.parse().ok().or_else(|| format!("{seed}:9300").parse().ok()))?;
-    let any = if seed.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any).ok()?;
-    socket.connect(seed).ok()?;
-    Some(socket.local_addr().ok()?.ip().to_string())
 }
 
 /// Where others are: the seed hosts, and what their names led to.

@@ -5,24 +5,21 @@
 //! line to type is for the host that it came from; for this host it is taken only from root, from this node's user, or from who
 //! showed that he is of the cluster.
 
-use super::configurations::{besides, loaded};
-use super::facts::absolute;
-use super::siblings::sibling;
-use super::verify::is_trusted;
-use crate::cluster::{Address, Nodes};
+use crate::cluster::Address;
 use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict, own_fault};
 use crate::runtime::addresses::{Machine, is_here};
 use crate::runtime::guard::Guard;
+use crate::runtime::host::{absolute, is_trusted, loaded, started_besides};
 use crate::runtime::peers::Wanted;
 use crate::runtime::printable::printable;
 use crate::runtime::proc::user_of_peer;
 use crate::runtime::seeds::{Seeds, with_port};
 use crate::runtime::start_failure::{in_short, running};
+use crate::runtime::surroundings::{sibling, text_of};
 use crate::runtime::{Handle, program};
 use crate::settings::{DiscoveryKind, NodeSettings};
 use bytes::Bytes;
 use futures_util::future::join_all;
-use parking_lot::Mutex;
 use reqwest::Method;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -33,18 +30,11 @@ use tokio::time::{Instant, timeout};
 /// Where a node is told of a start that failed.
 pub(in crate::runtime) const FAILED_PATH: &str = "/_zen/failed_start";
 
-/// How many bytes that may have, as it is told and as it is kept: all of it is a part of what a node reports of itself.
-pub(in crate::runtime) const FAILED_MAX: usize = 3 << 10;
-
 /// How long it may take to tell: whoever started the node waits to read why it did not.
 const TELLING_MAX: Duration = Duration::from_millis(700);
 
 /// How many are told.
 const TOLD_MAX: usize = 16;
-
-/// How many are kept, and for how long.
-const KEPT_MAX: usize = 16;
-const KEPT_FOR: Duration = Duration::from_secs(900);
 
 /// Where a node may be reached that was to start.
 const ADDRESSES_MAX: usize = 8;
@@ -76,7 +66,7 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     let by_file = || loaded(Some(&name), Some(text), &Launch::default()).0;
     let Some(settings) = meant.or_else(by_file) else { return };
     let start = |mended| Start::new(&program(), Some(&name), launch).mend(&format!("{mended} && "));
-    let mend = slip.mend.map(start).or_else(|| besides(&name, text, launch));
+    let mend = slip.mend.map(start).or_else(|| started_besides(&name, text, launch));
     let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend };
     tell_in_time(&settings, failed_start(&settings, obstacle)).await;
 }
@@ -127,43 +117,6 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     FailedStart { name, addresses, runs: false, ended: false, cluster, data, obstacle, since_millis: 0 }
 }
 
-/// None if it is too long.
-fn text_of(failed: &FailedStart) -> Option<Vec<u8>> {
-    serde_json::to_vec(failed).ok().filter(|text| text.len() <= FAILED_MAX)
-}
-
-/// What was heard, the last at the end.
-#[derive(Default)]
-pub(super) struct FailedStarts(Mutex<Vec<(Instant, FailedStart)>>);
-
-impl FailedStarts {
-    fn keep(&self, now: Instant, failed: FailedStart) {
-        // What is not printable takes more room once it is.
-        if text_of(&failed).is_none() {
-            return;
-        }
-        let mut kept = self.0.lock();
-        kept.retain(|(_, known)| known.name != failed.name);
-        kept.push((now, failed));
-        let surplus = kept.len().saturating_sub(KEPT_MAX);
-        kept.drain(..surplus);
-    }
-
-    /// Those of nodes that are no members, and not for ever: it may have been a try of somebody who went home.
-    pub(super) fn told(&self, members: Option<&Nodes>) -> Vec<FailedStart> {
-        self.told_at(Instant::now(), members)
-    }
-
-    fn told_at(&self, now: Instant, members: Option<&Nodes>) -> Vec<FailedStart> {
-        let mut kept = self.0.lock();
-        let members = || members.into_iter().flat_map(Nodes::iter);
-        let runs = |failed: &FailedStart| members().any(|node| failed.is_it(&node.name, &node.address));
-        kept.retain(|(heard, failed)| now - *heard < KEPT_FOR && !runs(failed));
-        let since = |heard: Instant| u64::try_from((now - heard).as_millis()).unwrap_or(u64::MAX);
-        kept.iter().map(|(heard, failed)| FailedStart { since_millis: since(*heard), ..failed.clone() }).collect()
-    }
-}
-
 /// Keeps what a node told of its start, from where it did.
 pub(in crate::runtime) async fn hear(
     handle: &Handle,
@@ -212,6 +165,7 @@ fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::surroundings::{FAILED_MAX, FailedStarts};
 
     fn told(name: &str, address: &str) -> FailedStart {
         let mend = Some(Mend::command("zazen start -c n2.yml\n"));
@@ -273,22 +227,5 @@ mod tests {
         assert!(text_of(&odd).is_some(), "it is short as it is told");
         kept.keep(Instant::now(), believed(odd, (None, false), false));
         assert!(kept.told(None).is_empty());
-    }
-
-    #[test]
-    fn it_is_kept_until_the_node_runs_or_nobody_asks_for_it_any_more() {
-        let (kept, begin, nobody) = (FailedStarts::default(), Instant::now(), Nodes::default());
-        let names = |now, nodes: &Nodes| {
-            kept.told_at(now, Some(nodes)).into_iter().map(|failed| failed.name).collect::<Vec<_>>()
-        };
-        for number in 0..=KEPT_MAX {
-            kept.keep(begin, told(&format!("n{number}"), &format!("h:{number}")));
-        }
-        assert_eq!(names(begin, &nobody).len(), KEPT_MAX, "the first was pushed out");
-        kept.keep(begin + Duration::from_secs(1), told("n2", "h:9"));
-        assert_eq!(names(begin + Duration::from_secs(1), &nobody).last().map(String::as_str), Some("n2"));
-        assert_eq!(names(begin + KEPT_FOR, &nobody), ["n2"]);
-        assert_eq!(kept.told_at(begin + KEPT_FOR, Some(&nobody))[0].since_millis, 899_000);
-        assert!(names(begin + KEPT_FOR + Duration::from_secs(1), &nobody).is_empty());
     }
 }

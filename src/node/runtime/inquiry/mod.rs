@@ -4,35 +4,20 @@
 //! `cluster.name` be found? Who is asked: the hosts that were pinged, the members, and the nodes that configuration files
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
-mod configurations;
-mod credentials;
 mod facts;
 mod failed;
-mod left;
-mod lookups;
-mod mending;
-mod met;
-mod note;
-mod obstacle;
+mod meet;
 mod probe;
 mod refused;
 mod shared;
-mod siblings;
-mod surroundings;
 mod verify;
 
-pub(super) use credentials::origin_of;
-pub use facts::{LITTLE_ROOM, hosts_file, outward, room, roomy, seed_hosts};
-pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
+pub use super::host::{LITTLE_ROOM, hosts_file, launch_of, room, seed_hosts};
+pub(super) use super::surroundings::FAILED_MAX;
+pub(super) use failed::{FAILED_PATH, hear};
 pub use failed::{tell_of_end, tell_of_failed_start, tell_of_faults};
-pub use mending::mending;
-pub use met::meet_neighbours;
-pub use note::note_in;
-pub(super) use note::trusted as trusted_note;
+pub use meet::meet_neighbours;
 pub use shared::{Known, diagnosis_of_late};
-pub use siblings::{OneOfSecurity, file_beside, launch_of, ports_beside};
-pub(super) use siblings::{leave_note, listed};
-pub(super) use surroundings::Surroundings;
 use verify::{Told, Verified, verified};
 
 use super::Handle;
@@ -117,7 +102,7 @@ async fn report(handle: &Handle, age: Age) -> Option<Report> {
     let mut explanation = handle.explain().await?;
     if explanation.master_node.is_some() {
         let look_ups = &handle.surroundings().look_ups;
-        explanation.unresolved = look_ups.still_unresolved(handle, explanation.unresolved).await;
+        explanation.unresolved = look_ups.still_unresolved(&handle.settings(), explanation.unresolved).await;
     }
     let (of, asked) = (handle.clone(), explanation.clone());
     let told = move || {

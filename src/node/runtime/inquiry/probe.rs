@@ -2,12 +2,13 @@
 //!
 //! A node is told from other programs by what it says to whoever asks without a seal and in the clear.
 
-use super::{PATH, ports_beside};
+use super::PATH;
 use crate::cluster::Address;
 use crate::diagnose::{Bare, Distrust, Found, Probe, Report};
 use crate::protocol::Failure;
 use crate::runtime::Handle;
 use crate::runtime::ask::of_one;
+use crate::runtime::host::ports_beside;
 use crate::runtime::peers::Wanted;
 use crate::runtime::proc;
 use crate::runtime::secure::{CHALLENGE, LINES, Shown, shown};

@@ -3,17 +3,13 @@
 //! What a diagnosis is stands in `inquiry`; who may be told an old one is decided by who asks.
 
 use super::diagnosis;
-use crate::diagnose::Diagnosis;
 use crate::runtime::Handle;
-use crate::zen::Explanation;
+use crate::runtime::surroundings::Told;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What is wrong, and what the asked node itself says.
-pub(super) type Told = Arc<(Explanation, Diagnosis)>;
-
-/// The same; nothing once the node has ended.
+/// What is wrong, and what the asked node itself says; nothing once the node has ended.
 pub type Known = Option<Told>;
 
 /// What is wrong, as it was told no longer ago than this, or as it is now.

@@ -4,6 +4,7 @@
 use crate::cluster::Address;
 use crate::diagnose::{Facts, Launch, Report};
 use crate::runtime::addresses::is_here;
+use crate::runtime::host::is_trusted;
 use crate::runtime::proc;
 use std::fs;
 use std::net::SocketAddr;
@@ -71,11 +72,6 @@ fn held_against(own: &Facts, told: Told, listening: &[(Address, u32)]) -> Option
 fn user_of(pid: u32) -> Option<(u32, u32)> {
     let about = fs::metadata(format!("/proc/{pid}")).ok()?;
     (about.uid() != 0).then(|| (about.uid(), about.gid()))
-}
-
-/// Whether a user is root or the one of this process.
-pub(super) fn is_trusted(user: u32) -> bool {
-    user == 0 || user == rustix::process::geteuid().as_raw()
 }
 
 /// What another user says of files and of others is left out, and how it is started unless it is started as that user.

@@ -2,7 +2,7 @@
 
 use super::{about, absolute, start, starts, text};
 use crate::diagnose::{Code, Mend, moved, quoted};
-use crate::runtime::inquiry::roomy;
+use crate::runtime::host::roomy;
 use crate::runtime::proc::mount_point;
 use crate::settings::NodeSettings;
 use rustix::io::Errno;

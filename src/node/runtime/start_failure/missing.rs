@@ -5,7 +5,7 @@ use super::{absolute, start, text};
 use crate::cluster::Address;
 use crate::diagnose::{Mend, quoted};
 use crate::runtime::addresses::is_here;
-use crate::runtime::inquiry::{OneOfSecurity, file_beside, listed, trusted_note};
+use crate::runtime::host::{OneOfSecurity, file_beside, listed, note};
 use crate::runtime::program;
 use crate::settings::NodeSettings;
 use std::net::IpAddr;
@@ -56,7 +56,7 @@ pub(in crate::runtime) fn copied(path: &Path, settings: &NodeSettings) -> Option
 /// none if that is not the name of its cluster and more.
 pub(super) fn as_noted(settings: &NodeSettings) -> Option<Mend> {
     let file = settings.file.as_deref().map(absolute)?;
-    let note = trusted_note(&settings.path_data).filter(|note| note.file.as_ref() == Some(&file))?;
+    let note = note::trusted(&settings.path_data).filter(|note| note.file.as_ref() == Some(&file))?;
     let is_lost = |line: &&String| line.split_once(':').is_some_and(|(key, _)| !settings.given.contains_key(key));
     let lost: Vec<&String> = note.written.iter().filter(is_lost).collect();
     if lost.len() < 2 || !lost.iter().any(|line| line.starts_with("cluster.name:")) {

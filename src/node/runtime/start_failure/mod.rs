@@ -10,18 +10,17 @@ mod missing;
 mod remade;
 mod slips;
 
+pub use super::host::{Misencoded, misencoded};
 pub use disk::elsewhere;
-pub(in crate::runtime) use holder::Locks;
 pub use holder::{NAMES, file_in};
 pub(in crate::runtime) use missing::copied;
 pub use remade::remade;
-pub(in crate::runtime) use slips::besides;
-pub use slips::{Misencoded, faults, misencoded, said_of_encoding};
+pub use slips::{faults, said_of_encoding};
 
 use crate::cluster::{Address, is_loopback};
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::addresses::{self, AddressError};
-use crate::runtime::inquiry::{launch_of, outward, ports_beside};
+use crate::runtime::host::{absolute, launch_of, outward, ports_beside};
 use crate::runtime::listen::BindError;
 use crate::runtime::secure::{FileError, LINES};
 use crate::runtime::seeds::with_port;
@@ -349,8 +348,4 @@ fn plain(settings: &NodeSettings, key: &str, value: impl ToString) -> Mend {
 
 fn about(settings: &NodeSettings, mend: Mend) -> Mend {
     Mend { node: settings.node_name.as_deref().map(ToOwned::to_owned), ..mend }
-}
-
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }

@@ -4,7 +4,7 @@
 use super::{about, absolute, running, starts};
 use crate::diagnose::{Mend, Renewal, Worth};
 use crate::runtime::addresses;
-use crate::runtime::inquiry::origin_of;
+use crate::runtime::host::origin_of;
 use crate::runtime::program;
 use crate::settings::NodeSettings;
 use std::path::Path;

@@ -1,43 +1,24 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
-//! that each leaves in its data directory when it begins ([`super::note`]).
+//! that each leaves in its data directory when it begins ([`crate::runtime::host::note`]).
 
-use super::configurations::{Configurations, rewritten};
-use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
-use super::facts::{self, absolute, room, roomy, seed_hosts};
-use super::note;
-use super::obstacle::{Held, Host, looked_at, ran_here};
-use super::verify::is_trusted;
+use super::obstacle::{Held, Host, is_name, looked_at, ran_here};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Launch, Mend, Sibling, Slip, Variable, Worth};
+use crate::diagnose::{Launch, Mend, Sibling, Slip, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
+use crate::runtime::host::{
+    Configurations, FILES_MAX, absolute, around, believe_each_other, credentials, files_beside, is_same, is_trusted,
+    launch_of, listed, note, rewritten, room, roomy, seed_hosts, share_an_authority, user,
+};
 use crate::runtime::proc;
-use crate::settings::{self, DiscoveryKind, ListenSettings, NodeSettings, SecuritySettings, Value, may_be_secret};
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, Value, may_be_secret};
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// From this [`distance`] on a node has likely nothing to do with this one.
 const FAR: u8 = 2;
-
-/// How many files and directories beside a node's own are looked at.
-pub(super) const FILES_MAX: usize = 64;
-
-/// What a node was given besides its file, to be told to others.
-pub fn launch_of(launch: &settings::Launch) -> Launch {
-    let variable = |one: &settings::Variable| Variable {
-        name: one.name.clone(),
-        value: one.value.clone(),
-        gives: one.gives.clone(),
-    };
-    let settings::Launch { arguments, variables, withheld } = launch;
-    Launch {
-        arguments: arguments.clone(),
-        variables: variables.iter().map(variable).collect(),
-        withheld: withheld.clone(),
-    }
-}
 
 /// What is known of this host while one looks around on it.
 pub(super) struct Look<'a> {
@@ -61,7 +42,7 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
         launch: launch_of(&settings.launch),
         unit: proc::service(),
         written: written(settings),
-        owner: facts::user(),
+        owner: user(),
         ..sibling(settings, file, &machine)
     };
     note::leave(&settings.path_data, &note);
@@ -82,7 +63,7 @@ fn written(settings: &NodeSettings) -> Vec<String> {
 }
 
 /// What the settings of a node say of it.
-pub(super) fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> Sibling {
+pub(in crate::runtime) fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> Sibling {
     let (hosts, is_elsewhere) = hosts(&settings.transport, machine);
     let here = Some(settings.path_data.as_path()).filter(|_| !is_elsewhere);
     Sibling {
@@ -198,11 +179,6 @@ fn is_mixed(data: &Path) -> bool {
     own.is_some() && listed(&inside).iter().any(|file| owner(file).is_some_and(|its| Some(its) != own))
 }
 
-/// Whether it is to be looked up.
-pub(super) fn is_name(host: &str) -> bool {
-    host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost"
-}
-
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
 fn hosts(listen: &ListenSettings, machine: &Machine) -> (Vec<String>, bool) {
     if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(|host| is_name(host)) {
@@ -264,36 +240,6 @@ fn looked_into(one: Sibling, look: &mut Look<'_>) -> Sibling {
     looked_at(one, &settings, &look.host, look.held)
 }
 
-/// The ports that configurations beside a node's own name.
-pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
-    let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
-    let (files, mut known) = (own.as_deref().map(files_beside).unwrap_or_default(), Configurations::default());
-    let mut ports = BTreeSet::new();
-    for file in files {
-        if let Some((other, _)) = known.loaded(file.to_str(), &Launch::default()) {
-            ports.extend([&other.http.ports, &other.transport.ports].into_iter().filter_map(|ports| ports.only()));
-        }
-    }
-    ports
-}
-
-/// A file that all nodes of a cluster have alike, as a configuration beside a node's own names it for the same cluster.
-pub fn file_beside(settings: &NodeSettings, which: OneOfSecurity) -> Option<PathBuf> {
-    let own = which(&settings.security).map(|file| settings.path_conf.join(file))?;
-    let files = settings.file.as_deref().map(absolute).map(PathBuf::from).as_deref().map(files_beside)?;
-    let mut known = Configurations::default();
-    let named = files.iter().find_map(|file| {
-        let (other, _) = known.loaded(file.to_str(), &Launch::default())?;
-        let named = other.path_conf.join(which(&other.security)?);
-        let is_there = fs::metadata(&named).is_ok_and(|about| about.is_file() && about.len() > 0);
-        (is_there && other.cluster_name == settings.cluster_name && named != own).then_some(named)
-    });
-    named.map(|named| PathBuf::from(absolute(&named)))
-}
-
-/// One of the files of a node's security.
-pub type OneOfSecurity = fn(&SecuritySettings) -> Option<&PathBuf>;
-
 /// How likely another node of this host has something to do with this one: of too many the nearest are told of. The name of
 /// its cluster says the least, as it may be mistyped.
 fn distance(settings: &NodeSettings, hosts: &[String], other: &Sibling) -> u8 {
@@ -332,14 +278,6 @@ fn notes(own: &Path, named: Vec<PathBuf>, look: &mut Look<'_>) -> Vec<Sibling> {
     around(own, named).iter().filter_map(|data| noted(data, look)).collect()
 }
 
-/// These directories, and those beside a node's own and beside these.
-pub(super) fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
-    let mut seen = BTreeSet::new();
-    let known = [own].into_iter().chain(named.iter().map(PathBuf::as_path)).filter(|data| seen.insert(data.parent()));
-    let beside: Vec<PathBuf> = known.take(8).flat_map(beside).collect();
-    beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect()
-}
-
 /// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
 fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let note = note::trusted(data)?;
@@ -366,46 +304,6 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     if is_gone { Some(one) } else { as_its_writer(one) }
 }
 
-/// Configuration files beside a node's own, and in the directories beside its directory.
-fn files_beside(file: &Path) -> Vec<PathBuf> {
-    let Some(dir) = file.parent() else { return Vec::new() };
-    let mut files = configurations(dir);
-    // Above may be those of all others, where one has a directory of its own.
-    files.extend(dir.parent().filter(|above| above.parent().is_some()).map(configurations).unwrap_or_default());
-    for beside in beside(dir) {
-        files.extend(configurations(&beside));
-    }
-    files.truncate(FILES_MAX);
-    files.retain(|path| path.as_path() != file);
-    files
-}
-
-/// The directories beside one, and those that are called as it is in the directories beside the one that holds it:
-/// `n1/config` stands beside `n0/config`.
-fn beside(dir: &Path) -> Vec<PathBuf> {
-    let Some(holder) = dir.parent() else { return Vec::new() };
-    // In the root directory are places that make a host look for others when they are looked at.
-    let above = holder.parent().filter(|above| above.parent().is_some());
-    let cousins = above.zip(dir.file_name()).map(|(above, name)| {
-        let holders = listed(above).into_iter().filter(|other| other.is_dir() && other != holder);
-        holders.map(|other| other.join(name)).collect::<Vec<_>>()
-    });
-    let all = listed(holder).into_iter().filter(|other| other != dir).chain(cousins.unwrap_or_default());
-    all.filter(|other| other.is_dir()).collect()
-}
-
-pub(in crate::runtime) fn listed(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
-    paths.sort();
-    paths
-}
-
-fn configurations(dir: &Path) -> Vec<PathBuf> {
-    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
-    listed(dir).into_iter().filter(is_yaml).collect()
-}
-
 fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let name = path.display().to_string();
     let (settings, slip) = look.files.loaded(Some(&name), &Launch::default())?;
@@ -417,7 +315,7 @@ fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{FileText, Sources};
+    use crate::settings::{self, FileText, Sources};
     use std::collections::BTreeMap;
 
     /// A directory of a test, gone afterwards.

@@ -4,7 +4,7 @@ use crate::diagnose::quoted;
 use crate::settings::{Remedy, Way};
 
 /// A call of sed that carries remedies out in a file.
-pub fn mending(remedies: &[Remedy], file: &str) -> String {
+pub(in crate::runtime) fn mending(remedies: &[Remedy], file: &str) -> String {
     format!("{} {}", script(remedies), quoted(file))
 }
 

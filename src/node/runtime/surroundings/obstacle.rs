@@ -3,15 +3,15 @@
 //!
 //! The same errors as those of a start, so that [`crate::runtime::start_failure`] tells what they mean and what to type.
 
-use super::siblings::is_name;
 use crate::cluster::ClusterName;
 use crate::diagnose::{Obstacle, Sibling, Verdict};
 use crate::runtime::StartError;
 use crate::runtime::addresses::{AddressError, Machine, is_here};
+use crate::runtime::host::Locks;
 use crate::runtime::listen::BindError;
 use crate::runtime::proc::Listening;
 use crate::runtime::secure::{FileError, Side, gate, readable};
-use crate::runtime::start_failure::{self, Locks};
+use crate::runtime::start_failure;
 use crate::runtime::store::{Store, StoreError};
 use crate::settings::{ListenSettings, NodeSettings};
 use std::cell::OnceCell;
@@ -132,6 +132,11 @@ fn listens_at(
     let port = listen.ports.only().filter(|port| *port != 0)?;
     let taken = bound.into_iter().find(|at| host.is_taken(SocketAddr::new(*at, port)))?;
     Some(StartError::Bind(BindError::taken(taken, &listen.ports)))
+}
+
+/// Whether it is to be looked up.
+pub(super) fn is_name(host: &str) -> bool {
+    host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost"
 }
 
 /// Whether it was at an address of this host when it ran last.

@@ -2,20 +2,30 @@
 //! second: it takes long, and a cluster that lost its master asks itself all at once. What a node tells others of itself is
 //! looked at the more seldom the longer that takes.
 
-use super::configurations::Configurations;
-use super::failed::FailedStarts;
-use super::left::{abandoned, strays};
-use super::lookups::LookUps;
-use super::met::{Kept, Met};
-use super::obstacle::Held;
-use super::shared::Told;
-use super::siblings::{Look, siblings};
+mod failed_starts;
+mod left;
+mod lookups;
+mod met;
+mod obstacle;
+mod siblings;
+
+pub(super) use failed_starts::{FAILED_MAX, FailedStarts, text_of};
+pub(super) use siblings::{leave_note, sibling};
+
+use super::host::Configurations;
+use super::latest::Latest;
+use super::proc;
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Distant, Facts, Process, Sibling, Stray};
-use crate::runtime::latest::Latest;
-use crate::runtime::proc;
+use crate::diagnose::{Diagnosis, Distant, Facts, Process, Sibling, Stray};
 use crate::settings::NodeSettings;
+use crate::zen::Explanation;
+use left::{abandoned, strays};
+use lookups::LookUps;
+use met::{Kept, Met};
+use obstacle::Held;
 use parking_lot::Mutex;
+use siblings::{Look, siblings};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,9 +38,12 @@ const TOLD_TIMES: u32 = 10;
 /// For so long at the most.
 const TOLD_MAX: Duration = Duration::from_secs(10);
 
+/// What is wrong, as it was told last, and what the node itself says.
+pub(super) type Told = Arc<(Explanation, Diagnosis)>;
+
 /// What was seen last. Whoever asks while somebody looks waits for what that one sees.
 #[derive(Default)]
-pub(in crate::runtime) struct Surroundings {
+pub(super) struct Surroundings {
     neighbours: Mutex<Seen<Neighbours>>,
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
     facts: Mutex<Seen<Facts>>,

@@ -2,8 +2,8 @@
 //! of all goes on at a time, however many ask, and nobody waits for it for long.
 
 use crate::protocol::Unresolved;
-use crate::runtime::Handle;
 use crate::runtime::seeds::places_of;
+use crate::settings::NodeSettings;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -39,9 +39,13 @@ impl Default for LookUps {
 
 impl LookUps {
     /// Those that have no address as far as is known.
-    pub(super) async fn still_unresolved(&self, handle: &Handle, mut hosts: Vec<Unresolved>) -> Vec<Unresolved> {
+    pub(in crate::runtime) async fn still_unresolved(
+        &self,
+        settings: &Arc<NodeSettings>,
+        mut hosts: Vec<Unresolved>,
+    ) -> Vec<Unresolved> {
         if !hosts.is_empty() {
-            self.look(handle, &hosts).await;
+            self.look(settings, &hosts).await;
         }
         if let Some(found) = &*self.found.lock() {
             hosts.retain(|host| !found.hosts.contains(&host.host));
@@ -50,10 +54,10 @@ impl LookUps {
     }
 
     /// Looks them up, unless somebody did a moment ago, or does.
-    async fn look(&self, handle: &Handle, hosts: &[Unresolved]) {
+    async fn look(&self, settings: &Arc<NodeSettings>, hosts: &[Unresolved]) {
         let is_fresh = self.found.lock().as_ref().is_some_and(|found| found.at.elapsed() < FRESH);
         let Some(turn) = self.turn.clone().try_acquire_owned().ok().filter(|_| !is_fresh) else { return };
-        let (settings, found) = (handle.settings(), self.found.clone());
+        let (settings, found) = (settings.clone(), self.found.clone());
         let names: Vec<Arc<str>> = hosts.iter().map(|host| host.host.clone()).collect();
         let looking = tokio::spawn(async move {
             let one = |name: Arc<str>| {

@@ -1,9 +1,9 @@
 //! The files by which nodes show that they belong to a cluster: which they are, where they were made, and whether those of
 //! two nodes go together.
 
-use super::facts::absolute;
+use super::beside::listed;
 use super::note::read;
-use super::siblings::{FILES_MAX, listed};
+use super::{FILES_MAX, absolute};
 use crate::diagnose::{Credentials, Origin};
 use crate::runtime::host_name;
 use crate::runtime::secure::{LINES, made_at};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The files of secrets and certificates that settings name.
-pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
+pub(in crate::runtime) fn credentials(settings: &NodeSettings) -> Credentials {
     let security = &settings.security;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(&settings.path_conf.join(path)));
     Credentials {
@@ -57,7 +57,7 @@ fn unnamed(settings: &NodeSettings) -> BTreeMap<String, String> {
 }
 
 /// The same of the node itself, with where its certificates were made.
-pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
+pub(in crate::runtime) fn own_credentials(settings: &NodeSettings) -> Credentials {
     let own = credentials(settings);
     let named = own.secret.is_none().then_some(own.certificate.as_ref()).flatten();
     let beside = named.map(|certificate| Path::new(certificate).with_file_name("cluster.secret"));
@@ -108,7 +108,7 @@ fn equipped(certificate: &Path) -> Vec<String> {
 }
 
 /// Whether two files go together; none if neither is named or one cannot be read.
-pub(super) fn is_same(
+pub(in crate::runtime) fn is_same(
     one: &Option<String>,
     other: &Option<String>,
     go_together: fn(&str, &str) -> bool,
@@ -121,7 +121,7 @@ pub(super) fn is_same(
 }
 
 /// A node says all with its first secret, and believes all of its secrets.
-pub(super) fn believe_each_other(one: &str, other: &str) -> bool {
+pub(in crate::runtime) fn believe_each_other(one: &str, other: &str) -> bool {
     let secrets = |text: &str| -> Vec<String> {
         let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
         text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
@@ -131,7 +131,7 @@ pub(super) fn believe_each_other(one: &str, other: &str) -> bool {
     believes(&one, &other) && believes(&other, &one)
 }
 
-pub(super) fn share_an_authority(one: &str, other: &str) -> bool {
+pub(in crate::runtime) fn share_an_authority(one: &str, other: &str) -> bool {
     !certificates(one).is_disjoint(&certificates(other))
 }
 

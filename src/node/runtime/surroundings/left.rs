@@ -1,11 +1,8 @@
 //! Data directories that nodes left behind: moved or copied ones, and those of nodes that were started from elsewhere since.
 
-use super::facts::absolute;
-use super::note;
-use super::siblings::{FILES_MAX, around, listed};
 use crate::cluster::NodeId;
 use crate::diagnose::{Sibling, Stray};
-use crate::runtime::start_failure::Locks;
+use crate::runtime::host::{FILES_MAX, Locks, absolute, around, listed, note};
 use crate::settings::NodeSettings;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

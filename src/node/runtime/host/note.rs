@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 const BYTES_MAX: u64 = 64 << 10;
 
 /// Where it stands in a data directory.
-pub(super) fn path_in(data: &Path) -> PathBuf {
+pub(in crate::runtime) fn path_in(data: &Path) -> PathBuf {
     data.join("nodes").join("0").join("_start.json")
 }
 
 /// Leaves it.
-pub(super) fn leave(data: &Path, note: &Sibling) {
+pub(in crate::runtime) fn leave(data: &Path, note: &Sibling) {
     let path = path_in(data);
     if let Err(error) = write(&path, &serde_json::to_vec(note).unwrap_or_default()) {
         tracing::warn!(target: STORE, "cannot write [{}]: {error}", path.display());
@@ -33,7 +33,7 @@ pub(super) fn leave(data: &Path, note: &Sibling) {
 }
 
 /// In the place of what stood there, for this user only.
-pub(super) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(in crate::runtime) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = path.with_extension("json.tmp");
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
     file.write_all(text)?;
@@ -41,7 +41,7 @@ pub(super) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// The one in a data directory, whoever wrote it.
-pub fn note_in(data: &Path) -> Option<Sibling> {
+pub(in crate::runtime) fn note_in(data: &Path) -> Option<Sibling> {
     serde_json::from_str(&read(&path_in(data))?).ok()
 }
 
@@ -60,12 +60,12 @@ pub(in crate::runtime) fn trusted(data: &Path) -> Option<Sibling> {
 
 /// The text of a file that is one, and not long: what is none may be waited for without end. Nothing is waited for at all,
 /// neither one who holds a lease on it nor what the system has yet to say in a file of its own.
-pub(super) fn read(path: &Path) -> Option<String> {
+pub(in crate::runtime) fn read(path: &Path) -> Option<String> {
     String::from_utf8(read_bytes(path)?).ok()
 }
 
 /// The same of one that may be no text.
-pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
+pub(in crate::runtime) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     if !fs::metadata(path).is_ok_and(|file| is_small(&file)) {
         return None;
     }

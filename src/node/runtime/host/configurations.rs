@@ -1,11 +1,12 @@
 //! The configurations of a node's neighbours, and what would keep a start by one of them: most are the same the next time, and
 //! it takes long to understand one.
 
+use super::FILES_MAX;
+use super::encoding::{Misencoded, misencoded};
+use super::launch::besides;
 use super::mending::mending;
 use super::note::read_bytes;
-use super::siblings::FILES_MAX;
 use crate::diagnose::{Launch, Mend, Sibling, Slip, quoted};
-use crate::runtime::start_failure::{self, Misencoded};
 use crate::settings::{self, FileText, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ const LINES_MAX: usize = 200;
 
 /// As they were read last.
 #[derive(Default)]
-pub(super) struct Configurations(BTreeMap<String, Vec<Loaded>>);
+pub(in crate::runtime) struct Configurations(BTreeMap<String, Vec<Loaded>>);
 
 /// A configuration and what came of it, as far as it makes sense.
 struct Loaded {
@@ -32,7 +33,11 @@ struct Loaded {
 
 impl Configurations {
     /// The settings of a node that is started so, and what keeps it from being.
-    pub(super) fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<(&NodeSettings, &Option<Slip>)> {
+    pub(in crate::runtime) fn loaded(
+        &mut self,
+        file: Option<&str>,
+        launch: &Launch,
+    ) -> Option<(&NodeSettings, &Option<Slip>)> {
         let read = file.map(|file| text_of(file).ok_or(())).transpose().ok()?;
         let (text, misencoded) = read.unzip();
         let misencoded = misencoded.flatten();
@@ -56,7 +61,7 @@ impl Configurations {
 /// The text of a file, and what is wrong with how it is written.
 fn text_of(file: &str) -> Option<(String, Option<Slip>)> {
     let bytes = read_bytes(Path::new(file))?;
-    let Some(found) = start_failure::misencoded(file, &bytes) else {
+    let Some(found) = misencoded(file, &bytes) else {
         return Some((String::from_utf8(bytes).ok()?, None));
     };
     let Misencoded { text, fault, mend } = found;
@@ -64,7 +69,7 @@ fn text_of(file: &str) -> Option<(String, Option<Slip>)> {
 }
 
 /// What a node was given whose file is gone, and the line that writes it anew as the node has noted it.
-pub(super) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> {
+pub(in crate::runtime) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> {
     let file = note.file.as_deref()?;
     let text: String = note.written.iter().map(|line| format!("{line}\n")).collect();
     let settings = loaded(Some(file), Some(&text), &note.launch).0.filter(|_| !text.is_empty())?;
@@ -78,10 +83,10 @@ pub(super) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> 
 }
 
 /// The start with what was meant by what is given besides a file, where that makes no sense and the file does.
-pub(super) fn besides(file: &str, text: &str, launch: &Launch) -> Option<Mend> {
+pub(in crate::runtime) fn started_besides(file: &str, text: &str, launch: &Launch) -> Option<Mend> {
     let (environment, path_conf) = (environment(launch), path_conf(Some(file)));
     let file = Some(FileText { name: file, text });
-    start_failure::besides(&Sources { file, environment: &environment, arguments: &launch.arguments, path_conf })
+    besides(&Sources { file, environment: &environment, arguments: &launch.arguments, path_conf })
 }
 
 fn environment(launch: &Launch) -> BTreeMap<String, String> {
@@ -93,7 +98,11 @@ fn path_conf(file: Option<&str>) -> PathBuf {
 }
 
 /// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
-pub(super) fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
+pub(in crate::runtime) fn loaded(
+    file: Option<&str>,
+    text: Option<&str>,
+    launch: &Launch,
+) -> (Option<NodeSettings>, Option<Slip>) {
     let (environment, path_conf) = (environment(launch), path_conf(file));
     let given = file.zip(text).map(|(name, text)| FileText { name, text });
     let sources = Sources { file: given, environment: &environment, arguments: &launch.arguments, path_conf };
