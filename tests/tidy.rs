@@ -14,10 +14,13 @@ mod layers;
 mod lexer;
 #[path = "tidy/looks.rs"]
 mod looks;
+#[path = "tidy/rooms.rs"]
+mod rooms;
 
 use dependencies::dependencies;
 use layers::{Table, layers, purity, table};
 use looks::{debugging, header, names, paths, promises, sizes, titles};
+use rooms::rooms;
 use std::path::Path;
 use std::process::Command;
 use std::{fmt, fs};
@@ -59,6 +62,11 @@ fn modules_use_only_what_the_table_allows() {
     let (table, _) = library_table();
     let findings: Vec<Finding> = sources("rs").iter().flat_map(|source| layers(source, &table)).collect();
     demand_none(&findings);
+}
+
+#[test]
+fn modules_of_a_folder_use_one_another_in_one_direction() {
+    demand_none(&rooms(&sources("rs")));
 }
 
 #[test]
