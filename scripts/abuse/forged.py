@@ -11,7 +11,7 @@ from pathlib import Path
 
 SAMPLES = Path(__file__).resolve().parents[2] / "tests" / "wire" / "messages.json"
 LAST_TERM = 2**53
-# The paths of src/node/runtime/transport/paths.rs.
+# The paths of src/node/runtime/peers/paths.rs.
 PATHS = {
     "ping": "ping", "notice": "notice", "join": "join", "fetch": "fetch", "publish": "publish", "commit": "commit", "node_ping": "fd/node",
     "master_ping": "fd/master", "call_vote": "handover", "leave": "leave", "submit": "task", "read": "read", "pending_tasks": "task/pending",
