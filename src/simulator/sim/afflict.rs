@@ -107,7 +107,7 @@ impl Run {
         let config = &mut self.configs[node];
         config.tuning = anew.times.over(self.tunings[node].clone());
         config.node.roles = Roles { master: node < self.draw.eligible && !anew.loses_role, ..config.node.roles };
-        self.world.remark(&format!("! n{node} is restarted as {:?}", config));
+        self.world.remark(&format!("! n{node} is restarted as {:?} with {:?}", config.node, config.tuning));
         self.world.inject(Fault::Kill(node));
         if may_move {
             self.move_away(node);
