@@ -217,7 +217,7 @@ fn batch() -> &'static [Report] {
 #[test]
 fn a_batch_of_runs_recovers_at_the_pace() {
     let mut recoveries = Recoveries::default();
-    batch().iter().for_each(|report| recoveries.add(&report.recoveries));
+    (1..).zip(batch()).for_each(|(seed, report)| recoveries.add(seed, &report.recoveries));
     let verdict = recoveries.judge(PACE).map_err(|violation| violation.to_string());
     assert_eq!(verdict, Ok(()), "elections became slower, or PACE in src/simulator/sim/recoveries.rs is too tight");
     assert!(recoveries.len() >= 200, "only {} recoveries, fewer are not judged: play more runs", recoveries.len());

@@ -64,7 +64,7 @@ impl Summary {
     pub(super) fn add(&mut self, verdict: &RunResult) {
         self.runs += 1;
         match &verdict.result {
-            Ok(report) => self.add_report(report),
+            Ok(report) => self.add_report(verdict.seed, report),
             Err(failure) => self.add_failure(failure),
         }
     }
@@ -75,7 +75,7 @@ impl Summary {
         self.lasted += failure.at.since(crate::protocol::Time::ZERO);
     }
 
-    fn add_report(&mut self, report: &Report) {
+    fn add_report(&mut self, seed: u64, report: &Report) {
         if let Some(reason) = report.vacuous() {
             *self.vacuous.entry(reason).or_default() += 1;
         }
@@ -88,8 +88,8 @@ impl Summary {
         add_all(&mut self.told, &report.told);
         add_all(&mut self.faults, &report.counters.faults);
         self.struck += report.struck;
-        self.recoveries.add(&report.recoveries);
-        self.hard_recoveries.add(&report.hard_recoveries);
+        self.recoveries.add(seed, &report.recoveries);
+        self.hard_recoveries.add(seed, &report.hard_recoveries);
         self.interrupted += report.interrupted;
         self.disturbances += report.disturbances;
         self.judged += 1;
@@ -182,8 +182,11 @@ impl Summary {
 fn spread(table: &mut Table, what: &str, recoveries: &Recoveries) {
     table.row(what, count(recoveries.len() as u64), "");
     let names = ["shortest", "median", "90 of 100 within", "99 of 100 within", "999 of 1,000 within", "longest"];
-    for (name, time) in names.into_iter().zip(recoveries.within([0, 500, 900, 990, 999, 1_000])) {
-        table.part(1, name, time.map_or_else(|| "-".into(), span), "");
+    let slowest = recoveries.slowest_seed().map_or_else(String::new, |seed| format!("seed {seed}"));
+    let remarks = ["", "", "", "", "", &slowest];
+    for ((name, time), remark) in names.into_iter().zip(recoveries.within([0, 500, 900, 990, 999, 1_000])).zip(remarks)
+    {
+        table.part(1, name, time.map_or_else(|| "-".into(), span), remark);
     }
 }
 

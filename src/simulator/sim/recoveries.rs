@@ -42,12 +42,21 @@ const RULE: &str = "L1 recovery times of a batch";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recoveries {
     times: Vec<Duration>,
+    /// The longest one, and the seed of its run.
+    longest: Option<(Duration, u64)>,
 }
 
 impl Recoveries {
-    /// Adds those of a run.
-    pub fn add(&mut self, times: &[Duration]) {
+    /// Adds those of the run of a seed.
+    pub fn add(&mut self, seed: u64, times: &[Duration]) {
         self.times.extend(times);
+        let longest = times.iter().max().map(|time| (*time, seed));
+        self.longest = longest.into_iter().chain(self.longest).max_by_key(|(time, _)| *time);
+    }
+
+    /// The seed of the run in which one took the longest.
+    pub fn slowest_seed(&self) -> Option<u64> {
+        self.longest.map(|(_, seed)| seed)
     }
 
     /// How many there were.
@@ -76,7 +85,10 @@ impl Recoveries {
         let [half, most, all] = self.within([500, 990, 1_000]);
         for (percent, time, max) in [(50, half, pace.median), (99, most, pace.most), (100, all, pace.longest)] {
             if let Some(time) = time.filter(|time| *time > max) {
-                let what = format!("{percent} % of {} recoveries took up to {time:?}, {max:?} is allowed", self.len());
+                let slowest =
+                    self.slowest_seed().map_or_else(String::new, |seed| format!(", the longest one in seed {seed}"));
+                let took = format!("{percent} % of {} recoveries took up to {time:?}", self.len());
+                let what = format!("{took}, {max:?} is allowed{slowest}");
                 return Err(Violation { checker: RULE, what });
             }
         }
@@ -91,7 +103,7 @@ mod tests {
     fn millis(times: impl Iterator<Item = u64>) -> Recoveries {
         let times: Vec<Duration> = times.map(Duration::from_millis).collect();
         let mut recoveries = Recoveries::default();
-        recoveries.add(&times);
+        recoveries.add(7, &times);
         recoveries
     }
 
@@ -106,6 +118,16 @@ mod tests {
         let found = recoveries.within([0, 1, 500, 900, 990, 999, 1_000]);
         assert_eq!(found, [1, 1, 500, 900, 990, 999, 1_000].map(|time| Some(Duration::from_millis(time))));
         assert_eq!(Recoveries::default().within([500]), [None]);
+    }
+
+    #[test]
+    fn the_seed_of_the_longest_one_is_told_whenever_it_came() {
+        let mut recoveries = millis(1..=5);
+        recoveries.add(8, &[Duration::from_millis(3)]);
+        assert_eq!(recoveries.slowest_seed(), Some(7));
+        recoveries.add(9, &[Duration::from_millis(6), Duration::from_millis(2)]);
+        assert_eq!(recoveries.slowest_seed(), Some(9));
+        assert_eq!(Recoveries::default().slowest_seed(), None);
     }
 
     #[test]
