@@ -14,6 +14,7 @@ use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, REMEMBERED_MAX, Timer};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Role<'_, Leadership> {
     pub(in crate::zen) fn on_join(&mut self, exchange: Exchange, node: &Arc<Node>, join: Join) -> Flow {
@@ -33,10 +34,7 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         self.want_term_of(&join);
-        if !join.round_trip.is_zero() {
-            // Its own ping made a connection, too: what that took, the round trip to it will take.
-            self.node.round_trips.note(&node.address, join.round_trip);
-        }
+        self.heed_round_trip(node, join.round_trip);
         let mut flow = STAYS;
         if self.is_member(node) {
             self.take_again(node, &join);
@@ -63,6 +61,15 @@ impl Role<'_, Leadership> {
         let is_live =
             |peer: &&Peer| !peer.node.same_process(node) && peer.node.address != node.address && peer.failed.is_none();
         self.mode.peers.get(&node.id).filter(is_live).map(|peer| &peer.node)
+    }
+
+    /// The joiner's own ping made a connection, too: what that took, the round trip to it will take. Of members nobody is
+    /// believed, since they are measured; and a joiner only that more patience is needed.
+    fn heed_round_trip(&mut self, node: &Node, took: Duration) {
+        let is_news = took * 2 > self.node.round_trips.needed(&node.address);
+        if is_news && !self.mode.peers.values().any(|peer| peer.node.address == node.address) {
+            self.node.round_trips.note(&node.address, took);
+        }
     }
 
     /// A joiner of a higher term would refuse every state of this one.
