@@ -34,15 +34,15 @@ class Recorder:
         for each in (caller, called):
             each.settimeout(None)
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        said = bytearray()
-        self.calls.append(said)
-        threading.Thread(target=self.pass_on, args=(called, caller, None), daemon=True).start()
+        said, heard = bytearray(), bytearray()
+        self.calls.append((said, heard))
+        threading.Thread(target=self.pass_on, args=(called, caller, heard), daemon=True).start()
         self.pass_on(caller, called, said)
 
     def pass_on(self, source, sink, kept):
         try:
             while chunk := source.recv(1 << 16):
-                if kept is not None and self.is_on and len(kept) < KEPT_MAX:
+                if self.is_on and len(kept) < KEPT_MAX:
                     kept += chunk
                 sink.sendall(chunk)
         except OSError:
@@ -54,8 +54,10 @@ class Recorder:
                 pass
 
     def recorded(self):
-        """What was said so far."""
-        return [bytes(call) for call in self.calls if call]
+        """What was said so far, and answered where that can be read: what nobody has taken in may come late, once."""
+        calls = [(bytes(said), bytes(heard)) for said, heard in self.calls if said]
+        answered = [said if is_coded(said) else b"".join(requests_of(said)[: heard.count(b"HTTP/1.1 ")]) for said, heard in calls]
+        return [call for call in answered if call]
 
     def close(self):
         self.is_on = False
@@ -63,6 +65,10 @@ class Recorder:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.acceptor.join()
         self.listener.close()
+
+
+def is_coded(said):
+    return said[:1] == b"\x16"
 
 
 def requests_of(call):
