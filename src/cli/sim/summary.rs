@@ -183,9 +183,8 @@ fn spread(table: &mut Table, what: &str, recoveries: &Recoveries) {
     table.row(what, count(recoveries.len() as u64), "");
     let names = ["shortest", "median", "90 of 100 within", "99 of 100 within", "999 of 1,000 within", "longest"];
     let slowest = recoveries.slowest_seed().map_or_else(String::new, |seed| format!("seed {seed}"));
-    let remarks = ["", "", "", "", "", &slowest];
-    for ((name, time), remark) in names.into_iter().zip(recoveries.within([0, 500, 900, 990, 999, 1_000])).zip(remarks)
-    {
+    for (name, time) in names.into_iter().zip(recoveries.within([0, 500, 900, 990, 999, 1_000])) {
+        let remark = if name == "longest" { &*slowest } else { "" };
         table.part(1, name, time.map_or_else(|| "-".into(), span), remark);
     }
 }
